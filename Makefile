@@ -26,7 +26,8 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools soak soak-memory fuzz bench check fmt fmt-check clippy deny dist clean features
+.PHONY: help run build setup test test-tools soak soak-memory fuzz bench profile check fmt fmt-check clippy deny dist clean \
+	features
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -80,11 +81,17 @@ else
 		-- -max_total_time=$(SECONDS) -max_len=4096 -timeout=10 $(addprefix -dict=,$(wildcard tests/fuzz/dict/$(firstword $(subst _, ,$(TARGET))).dict))
 endif
 
-bench: setup ## measure: criterion for the domain, end to end for the whole
+bench: setup ## measure: criterion for the domain, end to end for the whole beside wget and benches/RESULTS.md
+	@config/setup.sh bench $(LYCOSA_PAGES)
 	@config/build.sh
 	cargo bench --locked --profile release --bench domain_url --bench domain_robots --bench domain_html --bench storage_seen \
 		-- --noplot --warm-up-time 1 --measurement-time 2
 	cargo bench --locked --profile release --bench end_to_end -- --full
+
+profile: setup ## where every microsecond of a page goes, by perf: ARGS="--only real --rounds 1 --top 40"
+	@config/setup.sh profile $(LYCOSA_PAGES)
+	@config/build.sh
+	@benches/budget.py $(ARGS)
 
 # How large a frontier `make soak-memory` makes.
 URLS ?= 10000000

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Installs what is missing for building (`setup.sh build`) or for testing (`setup.sh test VENV PAGES`), and says so.
+# Installs what is missing for building (`setup.sh build`), for testing (`setup.sh test VENV PAGES`), for measuring
+# (`setup.sh bench PAGES`, and with perf `setup.sh profile PAGES`), and says so.
 # Needs Debian or a relative of it, and root or sudo only when something is missing.
 set -euo pipefail
 
@@ -69,6 +70,9 @@ web_server() {
     without_services packages nginx-light
     ! command -v systemctl >/dev/null || as_root systemctl disable --quiet nginx.service || true
 }
+
+# A program that may have come from elsewhere, and its package.
+program() { [ -n "$(type -P "$1")" ] || packages "$2"; }
 
 # The program alone; the package dnsmasq would start a service.
 name_server() {
@@ -158,7 +162,15 @@ test)
     browser
     pages "$3"
     ;;
+bench | profile)
+    [ $# -eq 2 ] || die "usage: setup.sh $1 PAGES"
+    mkdir -p "$(dirname "$2")"
+    web_server
+    program wget wget
+    [ "$1" = bench ] || program perf linux-perf
+    pages "$2"
+    ;;
 *)
-    die "usage: setup.sh build | test VENV PAGES"
+    die "usage: setup.sh build | test VENV PAGES | bench PAGES | profile PAGES"
     ;;
 esac

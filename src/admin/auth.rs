@@ -19,39 +19,20 @@ const LONGEST: u64 = 4_096;
 
 /// A token file that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It cannot be read.
     #[error("cannot read the admin token file {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// It was not there, and cannot be made.
+    Read { path: PathBuf, source: std::io::Error },
     #[error("cannot make the admin token file {}: {source}", path.display())]
-    Make {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A variable of the environment holds no usable token.
+    Make { path: PathBuf, source: std::io::Error },
     #[error("the variable {name} must hold a token of 16 to 4096 printable characters without spaces")]
-    Variable {
-        /// Its name.
-        name: &'static str,
-    },
-    /// It holds no usable token.
+    Variable { name: &'static str },
     #[error(
         "the admin token file {} must hold 16 to 4096 printable characters without spaces; \
          make one with: head -c 24 /dev/urandom | base64", path.display()
     )]
-    Form {
-        /// The file.
-        path: PathBuf,
-    },
+    Form { path: PathBuf },
 }
 
 /// Reads a token file; white space around the token is cut.

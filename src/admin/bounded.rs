@@ -16,7 +16,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// # Errors
 /// Its own, or [`ControlError::Unavailable`] when it does not come within ten seconds.
 pub(super) async fn within<T>(answer: impl Future<Output = Result<T, ControlError>>) -> Result<T, ControlError> {
-    in_time(PATIENCE, answer, || "see /api/v1/actors".into()).await
+    in_time(PATIENCE, answer, || "see `lycosa ctl actors`".into()).await
 }
 
 /// What becomes of an order, in time. One that takes longer is not called back: `look` names where it shows whether it was
@@ -65,9 +65,9 @@ mod tests {
     fn an_order_that_is_late_says_that_it_may_still_take_effect_and_where_to_look() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let never = std::future::pending::<Result<(), ControlError>>();
-        let late = in_time(Duration::ZERO, never, || still("GET /api/v1/jobs"));
+        let late = in_time(Duration::ZERO, never, || still("`lycosa ctl jobs`"));
         let told = runtime.block_on(late).unwrap_err();
-        let expected = "no answer within 0 s; it may still take effect, look at GET /api/v1/jobs";
+        let expected = "no answer within 0 s; it may still take effect, look at `lycosa ctl jobs`";
         assert_eq!(told, ControlError::Unavailable(expected.into()));
         let refused = || std::future::ready(Err::<(), _>(ControlError::Refused("no".into())));
         assert_eq!(runtime.block_on(ordered(refused(), "x")), refused().into_inner());

@@ -26,12 +26,23 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Commits a change; for the endpoint, which bounds the wait.
 pub(super) async fn committed(node: &Node, change: Change) -> Result<(), ControlError> {
-    loop {
-        let (done, answer) = oneshot::channel();
+    let hand_in = |done: oneshot::Sender<()>| {
         let reply = move || _ = done.send(());
         node.mailboxes().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
-        if answer.await.is_ok() {
-            return Ok(());
+    };
+    answered(node, hand_in).await
+}
+
+/// Hands something in until it is answered: what an actor that dies had in hands is lost.
+///
+/// # Errors
+/// The crawl comes to its end.
+pub(crate) async fn answered<T>(node: &Node, mut hand_in: impl FnMut(oneshot::Sender<T>)) -> Result<T, ControlError> {
+    loop {
+        let (reply, answer) = oneshot::channel();
+        hand_in(reply);
+        if let Ok(answer) = answer.await {
+            return Ok(answer);
         }
         if let Some(why) = &*node.stop.borrow() {
             return Err(ControlError::Unavailable(format!("the crawl is coming to its end: {why:?}")));

@@ -15,12 +15,10 @@ pub(crate) trait Row: Serialize {
 /// Columns that are moments.
 const MOMENTS: [&str; 4] = ["when", "added", "paused", "blocked"];
 
-/// The whole table.
 pub(crate) fn table<R: Row>(rows: &[R]) -> String {
     names::<R>() + &rows.iter().map(line).collect::<String>()
 }
 
-/// The line of names.
 pub(crate) fn names<R: Row>() -> String {
     R::NAMES.join(",") + "\r\n"
 }

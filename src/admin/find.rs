@@ -143,7 +143,6 @@ pub(super) struct Record {
     pub leased: bool,
     /// Its queue entry while it waits.
     pub entry: Option<QueueEntry>,
-    /// Its newest capture.
     pub page: Option<(PageKey, PageRecord)>,
     /// What is kept of a URL turned away.
     pub rejected: Option<RejectedValue>,
@@ -182,7 +181,6 @@ impl Record {
     }
 }
 
-/// Where a host stands.
 pub(super) fn host_state(node: &Node, at: HostAt, place: Place) -> HostState {
     if lock(&node.actors.hosts).contains_key(&at.host) {
         return HostState::Active;

@@ -40,9 +40,9 @@ pub(super) async fn cancel(id: Path<String>, node: Data<Node>) -> Answer {
 }
 
 fn number(id: &str) -> Result<u64, ControlError> {
-    id.parse().map_err(|_| ControlError::Invalid(format!("{id:?} is no number of a job; see /api/v1/jobs")))
+    id.parse().map_err(|_| ControlError::Invalid(format!("{id:?} is no number of a job; see `lycosa ctl jobs`")))
 }
 
 fn unknown(id: u64) -> ControlError {
-    ControlError::Absent(format!("there is no job {id} in this process; see /api/v1/jobs"))
+    ControlError::Absent(format!("there is no job {id} in this process; see `lycosa ctl jobs`"))
 }

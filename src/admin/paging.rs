@@ -124,10 +124,8 @@ pub(super) fn written<R: Row>(how: How, whole: &impl Serialize, rows: &[R], next
 
 /// What a look along keys found.
 pub(super) struct Looked<I> {
-    /// What was wanted.
     pub items: Vec<I>,
     pub looked_at: u64,
-    /// There are no more.
     pub all: bool,
     last: Vec<u8>,
 }

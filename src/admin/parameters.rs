@@ -1,7 +1,6 @@
 //! What may stand in a query: the parameters that the description names for a route, and no others. One that is misspelt
-//! would else be ignored, and a whole list taken for the answer.
-
-use std::borrow::Cow;
+//! would else be ignored, and a whole list taken for the answer. Values of numbers, truth and names are looked at here, where it is known
+//! what is expected of which; what serde says names neither.
 
 use actix_web::Error;
 use actix_web::body::MessageBody;
@@ -9,9 +8,9 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
+use serde_json::{Value, json};
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
-use utoipa::openapi::schema::{SchemaType, Type};
-use utoipa::openapi::{OpenApi, PathItem, RefOr, Schema};
+use utoipa::openapi::{OpenApi, PathItem, Required};
 
 use super::problem::{Problem, refusal};
 
@@ -35,28 +34,40 @@ pub(super) async fn known(
 }
 
 fn stranger(request: &ServiceRequest) -> Option<Problem> {
-    if request.query_string().is_empty() || !is_ours(request.path()) {
+    if !is_ours(request.path()) {
         return None;
     }
     let doc = request.app_data::<Data<OpenApi>>()?;
     let path = doc.paths.paths.get(&request.match_pattern()?)?;
     let there = of_query(operation(path, request.method())?);
-    let mut asked = url::form_urlencoded::parse(request.query_string().as_bytes());
-    let why = asked.find_map(|(name, value)| match there.iter().find(|p| p.name == name) {
+    let asked: Vec<_> = url::form_urlencoded::parse(request.query_string().as_bytes()).collect();
+    let wrong = asked.iter().find_map(|(name, value)| match there.iter().find(|p| p.name == *name) {
         None => Some(sentence(request.path(), name, &there)),
-        Some(parameter) => (is_number(parameter) && !is_whole(&value))
-            .then(|| format!("the query: {name}: expected a whole number, such as {name}=60")),
+        Some(_) if asked.iter().filter(|(other, _)| other == name).count() > 1 => {
+            Some(format!("the query: {name} is there twice"))
+        }
+        Some(parameter) => expected(parameter, value).map(|what| format!("the query: {name}: expected {what}")),
     });
-    why.map(|why| Problem::new(StatusCode::BAD_REQUEST, why))
+    let is_missing = |p: &&&Parameter| p.required == Required::True && asked.iter().all(|(name, _)| *name != p.name);
+    let missing = || there.iter().find(is_missing).map(|p| format!("the query: {} is missing", p.name));
+    wrong.or_else(missing).map(|why| Problem::new(StatusCode::BAD_REQUEST, why))
 }
 
-/// Whether a parameter is a whole number by its description.
-fn is_number(parameter: &Parameter) -> bool {
-    let Some(RefOr::T(Schema::Object(object))) = &parameter.schema else { return false };
-    match &object.schema_type {
-        SchemaType::Type(one) => *one == Type::Integer,
-        SchemaType::Array(some) => some.contains(&Type::Integer),
-        SchemaType::AnyValue => false,
+/// What a value should be by the description of its parameter, when it is not.
+fn expected(parameter: &Parameter, value: &str) -> Option<String> {
+    let schema = json!(parameter.schema);
+    let is =
+        |name: &str| schema["type"] == name || schema["type"].as_array().is_some_and(|all| all.contains(&json!(name)));
+    let named =
+        schema["enum"].as_array().or_else(|| schema["oneOf"].as_array()?.iter().find_map(|s| s["enum"].as_array()));
+    let names: Vec<&str> = named.into_iter().flatten().filter_map(Value::as_str).collect();
+    match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
+        _ if is("boolean") => (!matches!(value, "true" | "false")).then(|| "true or false".to_owned()),
+        _ if is("integer") && !is_whole(value) => Some(format!("a whole number, such as {}=60", parameter.name)),
+        (Some(low), Some(high)) => {
+            value.parse::<i64>().ok().filter(|n| !(low..=high).contains(n)).map(|_| format!("{low} to {high}"))
+        }
+        _ => (!names.is_empty() && !names.contains(&value)).then(|| format!("one of {}", names.join(", "))),
     }
 }
 
@@ -65,7 +76,7 @@ fn is_whole(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit()) && text.parse::<i64>().is_ok()
 }
 
-fn sentence(path: &str, wrong: Cow<'_, str>, there: &[&Parameter]) -> String {
+fn sentence(path: &str, wrong: &str, there: &[&Parameter]) -> String {
     let wrong: String = wrong.chars().take(LONGEST).collect();
     let names: Vec<&str> = there.iter().map(|p| p.name.as_str()).collect();
     match &names[..] {

@@ -60,7 +60,6 @@ impl From<ControlError> for Problem {
     }
 }
 
-/// What a route answers.
 pub(super) type Answer = Result<HttpResponse, Problem>;
 
 /// The answer of one status with a [`Problem`], as the description of a route names it.

@@ -58,7 +58,7 @@ pub struct RetryWhich {
 ))]
 pub(super) async fn retry(payload: Payload, node: Data<Node>) -> Answer {
     let which = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(ordered(start(Arc::clone(&node), which), "GET /api/v1/jobs").await?))
+    Ok(HttpResponse::Accepted().json(ordered(start(Arc::clone(&node), which), "`lycosa ctl jobs`").await?))
 }
 
 /// Which failures are meant.

@@ -17,71 +17,84 @@ use super::{
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
 
-#[derive(utoipa::OpenApi)]
-#[openapi(
-    info(
-        title = "Lycosa",
-        description = "The admin endpoint of a running crawl. Errors are problem details (RFC 9457)."
-    ),
-    paths(
-        ui::page,
-        probes::healthz,
-        probes::readyz,
-        probes::metrics,
-        crawl::status,
-        crawl::add_seeds,
-        crawl::pause,
-        crawl::resume,
-        crawl::drain,
-        crawl::stop,
-        crawl::checkpoint,
-        crawl::checkpoints,
-        events::listen,
-        jobs::jobs,
-        jobs::job,
-        jobs::cancel,
-        pipeline::pipeline,
-        settings::settings,
-        settings::change,
-        settings::history,
-        settings::undo,
-        settings::trial,
-        settings::set_host,
-        settings::forget_host,
-        settings::readmit,
-        urls::look_up,
-        urls::explain,
-        url_lists::rejected,
-        url_lists::failed,
-        retry::retry,
-        why_idle::why_idle,
-        hosts::hosts,
-        hosts::host,
-        hosts::robots,
-        orders::pause,
-        orders::resume,
-        orders::drop_queue,
-        orders::block,
-        orders::unblock,
-        orders::recrawl,
-        orders::delay,
-        actors::actors,
-        actors::restart,
-        pages::pages,
-        pages::page,
-        pages::snapshot::snapshot,
-        statistics::statistics,
-        reports::dead_links,
-        reports::seeds,
-        reports::hosts,
-        reports::statuses,
-        reports::types,
-        holders::held,
-        holders::find,
-    ),
-    components(schemas(ActorKind, Event, EventKind, Problem, StateChange, paging::Format, settings::HostRulesView))
-)]
-struct Doc;
+/// Describes every path, and routes it: its methods, each with what answers.
+macro_rules! routes {
+    ($($path:literal => $($method:ident $($handler:ident)::+),+;)*) => {
+        #[derive(utoipa::OpenApi)]
+        #[openapi(
+            info(
+                title = "Lycosa",
+                description = "The admin endpoint of a running crawl. Errors are problem details (RFC 9457)."
+            ),
+            paths($($($($handler)::+,)+)*),
+            components(schemas(ActorKind, Event, EventKind, Problem, StateChange, paging::Format, settings::HostRulesView))
+        )]
+        struct Doc;
+
+        fn route(app: &mut ServiceConfig) {
+            $(
+                let path = resource($path, &[$(stringify!($method)),+]);
+                app.service(path$(.route(web::$method().to($($handler)::+)))+);
+            )*
+        }
+
+        #[cfg(test)]
+        const ROUTED: &[&str] = &[$($path),*];
+    };
+}
+
+routes! {
+    "/" => get ui::page;
+    "/healthz" => get probes::healthz;
+    "/readyz" => get probes::readyz;
+    "/metrics" => get probes::metrics;
+    "/api/v1/status" => get crawl::status;
+    "/api/v1/seeds" => post crawl::add_seeds;
+    "/api/v1/pause" => post crawl::pause;
+    "/api/v1/resume" => post crawl::resume;
+    "/api/v1/drain" => post crawl::drain;
+    "/api/v1/stop" => post crawl::stop;
+    "/api/v1/checkpoint" => post crawl::checkpoint;
+    "/api/v1/checkpoints" => get crawl::checkpoints;
+    "/api/v1/events" => get events::listen;
+    "/api/v1/jobs" => get jobs::jobs;
+    "/api/v1/jobs/{id}" => get jobs::job, delete jobs::cancel;
+    "/api/v1/pipeline" => get pipeline::pipeline;
+    "/api/v1/settings" => get settings::settings, patch settings::change;
+    "/api/v1/settings/history" => get settings::history;
+    "/api/v1/settings/undo" => post settings::undo;
+    "/api/v1/settings/dry-run" => post settings::trial;
+    "/api/v1/settings/hosts/{pattern}" => put settings::set_host, delete settings::forget_host;
+    "/api/v1/urls/readmit" => post settings::readmit;
+    "/api/v1/urls" => get urls::look_up;
+    "/api/v1/explain" => get urls::explain;
+    "/api/v1/urls/rejected" => get url_lists::rejected;
+    "/api/v1/urls/failed" => get url_lists::failed;
+    "/api/v1/urls/retry" => post retry::retry;
+    "/api/v1/why-idle" => get why_idle::why_idle;
+    "/api/v1/hosts" => get hosts::hosts;
+    "/api/v1/hosts/{host}" => get hosts::host;
+    "/api/v1/hosts/{host}/robots" => get hosts::robots;
+    "/api/v1/hosts/{host}/pause" => post orders::pause;
+    "/api/v1/hosts/{host}/resume" => post orders::resume;
+    "/api/v1/hosts/{host}/drop" => post orders::drop_queue;
+    "/api/v1/hosts/{host}/block" => post orders::block;
+    "/api/v1/hosts/{host}/unblock" => post orders::unblock;
+    "/api/v1/hosts/{host}/recrawl" => post orders::recrawl;
+    "/api/v1/hosts/{host}/delay" => put orders::delay;
+    "/api/v1/actors" => get actors::actors;
+    "/api/v1/actors/{kind}/{instance}/restart" => post actors::restart;
+    "/api/v1/pages" => get pages::pages;
+    "/api/v1/page" => get pages::page;
+    "/api/v1/snapshot" => get pages::snapshot::snapshot;
+    "/api/v1/statistics" => get statistics::statistics;
+    "/api/v1/reports/dead-links" => get reports::dead_links;
+    "/api/v1/reports/seeds" => get reports::seeds;
+    "/api/v1/reports/hosts" => get reports::hosts;
+    "/api/v1/reports/statuses" => get reports::statuses;
+    "/api/v1/reports/types" => get reports::types;
+    "/api/v1/reports/dead-links/holders" => get holders::held, post holders::find;
+}
 
 /// The description of all routes.
 pub(super) fn describe() -> OpenApi {
@@ -93,74 +106,8 @@ pub(super) fn describe() -> OpenApi {
 /// Adds all routes, and the answer for unknown paths.
 pub(super) fn configure(app: &mut ServiceConfig) {
     ui::files(app);
-    app.service(getting("/", ui::page))
-        .service(getting("/healthz", probes::healthz))
-        .service(getting("/readyz", probes::readyz))
-        .service(getting("/metrics", probes::metrics))
-        .service(getting("/api/openapi.json", openapi))
-        .service(getting("/api/v1/status", crawl::status))
-        .service(posting("/api/v1/seeds", crawl::add_seeds))
-        .service(posting("/api/v1/pause", crawl::pause))
-        .service(posting("/api/v1/resume", crawl::resume))
-        .service(posting("/api/v1/drain", crawl::drain))
-        .service(posting("/api/v1/stop", crawl::stop))
-        .service(posting("/api/v1/checkpoint", crawl::checkpoint))
-        .service(getting("/api/v1/checkpoints", crawl::checkpoints))
-        .service(getting("/api/v1/events", events::listen))
-        .service(getting("/api/v1/jobs", jobs::jobs))
-        .service(
-            resource("/api/v1/jobs/{id}", "GET or DELETE")
-                .route(web::get().to(jobs::job))
-                .route(web::delete().to(jobs::cancel)),
-        )
-        .service(getting("/api/v1/pipeline", pipeline::pipeline))
-        .service(
-            resource("/api/v1/settings", "GET or PATCH")
-                .route(web::get().to(settings::settings))
-                .route(web::patch().to(settings::change)),
-        )
-        .service(getting("/api/v1/settings/history", settings::history))
-        .service(posting("/api/v1/settings/undo", settings::undo))
-        .service(posting("/api/v1/settings/dry-run", settings::trial))
-        .service(
-            resource("/api/v1/settings/hosts/{pattern}", "PUT or DELETE")
-                .route(web::put().to(settings::set_host))
-                .route(web::delete().to(settings::forget_host)),
-        )
-        .service(posting("/api/v1/urls/readmit", settings::readmit))
-        .service(getting("/api/v1/urls", urls::look_up))
-        .service(getting("/api/v1/explain", urls::explain))
-        .service(getting("/api/v1/urls/rejected", url_lists::rejected))
-        .service(getting("/api/v1/urls/failed", url_lists::failed))
-        .service(posting("/api/v1/urls/retry", retry::retry))
-        .service(getting("/api/v1/why-idle", why_idle::why_idle))
-        .service(getting("/api/v1/hosts", hosts::hosts))
-        .service(getting("/api/v1/hosts/{host}", hosts::host))
-        .service(getting("/api/v1/hosts/{host}/robots", hosts::robots))
-        .service(posting("/api/v1/hosts/{host}/pause", orders::pause))
-        .service(posting("/api/v1/hosts/{host}/resume", orders::resume))
-        .service(posting("/api/v1/hosts/{host}/drop", orders::drop_queue))
-        .service(posting("/api/v1/hosts/{host}/block", orders::block))
-        .service(posting("/api/v1/hosts/{host}/unblock", orders::unblock))
-        .service(posting("/api/v1/hosts/{host}/recrawl", orders::recrawl))
-        .service(resource("/api/v1/hosts/{host}/delay", "PUT").route(web::put().to(orders::delay)))
-        .service(getting("/api/v1/actors", actors::actors))
-        .service(posting("/api/v1/actors/{kind}/{instance}/restart", actors::restart))
-        .service(getting("/api/v1/pages", pages::pages))
-        .service(getting("/api/v1/page", pages::page))
-        .service(getting("/api/v1/snapshot", pages::snapshot::snapshot))
-        .service(getting("/api/v1/statistics", statistics::statistics))
-        .service(getting("/api/v1/reports/dead-links", reports::dead_links))
-        .service(getting("/api/v1/reports/seeds", reports::seeds))
-        .service(getting("/api/v1/reports/hosts", reports::hosts))
-        .service(getting("/api/v1/reports/statuses", reports::statuses))
-        .service(getting("/api/v1/reports/types", reports::types))
-        .service(
-            resource("/api/v1/reports/dead-links/holders", "GET or POST")
-                .route(web::get().to(holders::held))
-                .route(web::post().to(holders::find)),
-        )
-        .default_service(web::to(unknown));
+    route(app);
+    app.service(getting("/api/openapi.json", openapi)).default_service(web::to(unknown));
 }
 
 async fn openapi(doc: Data<OpenApi>) -> HttpResponse {
@@ -178,28 +125,21 @@ where
     Args: FromRequest + 'static,
     F: Handler<Args, Output: Responder + 'static>,
 {
-    resource(path, "GET").route(web::get().to(handler))
+    resource(path, &["get"]).route(web::get().to(handler))
 }
 
-/// A path that only takes commands.
-fn posting<Args, F>(path: &str, handler: F) -> Resource
-where
-    Args: FromRequest + 'static,
-    F: Handler<Args, Output: Responder + 'static>,
-{
-    resource(path, "POST").route(web::post().to(handler))
-}
-
-/// A path with the methods that are named in `allowed`.
-fn resource(path: &str, allowed: &'static str) -> Resource {
-    web::resource(path).default_service(web::to(move || wrong_method(allowed)))
+/// A path with these methods.
+fn resource(path: &str, methods: &'static [&'static str]) -> Resource {
+    web::resource(path).default_service(web::to(move || wrong_method(methods)))
 }
 
 /// Names the methods also for machines (RFC 9110 section 15.5.6).
-async fn wrong_method(allowed: &'static str) -> HttpResponse {
-    let mut answer = Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed} here")).error_response();
-    if let Ok(methods) = HeaderValue::from_str(&allowed.replace(" or ", ", ")) {
-        answer.headers_mut().insert(header::ALLOW, methods);
+async fn wrong_method(methods: &'static [&'static str]) -> HttpResponse {
+    let names: Vec<String> = methods.iter().map(|method| method.to_ascii_uppercase()).collect();
+    let detail = format!("use {} here", names.join(" or "));
+    let mut answer = Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail).error_response();
+    if let Ok(names) = HeaderValue::from_str(&names.join(", ")) {
+        answer.headers_mut().insert(header::ALLOW, names);
     }
     answer
 }
@@ -212,11 +152,7 @@ mod tests {
     fn what_is_described_is_routed_and_what_is_routed_is_described() {
         let doc = super::describe();
         let described: BTreeSet<&str> = doc.paths.paths.keys().map(String::as_str).collect();
-        let code = include_str!("routes.rs").split("#[cfg(test)]").next().unwrap();
-        let texts = code.split("(\"/").skip(1).filter_map(|rest| rest.split('"').next());
-        let routed: Vec<String> =
-            texts.map(|path| format!("/{path}")).filter(|path| path != "/api/openapi.json").collect();
-        assert_eq!(routed.iter().map(String::as_str).collect::<BTreeSet<_>>(), described);
+        assert_eq!(super::ROUTED.iter().copied().collect::<BTreeSet<_>>(), described);
         if let Ok(out) = std::env::var("OPENAPI_OUT") {
             std::fs::write(out, serde_json::to_string_pretty(&doc).unwrap()).unwrap();
         }

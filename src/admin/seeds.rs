@@ -30,9 +30,12 @@ pub(super) struct Given {
 /// A sentence: what is wrong with the body and what it should be.
 pub(super) fn parse(content_type: Option<&str>, body: &[u8]) -> Result<Given, String> {
     let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    // No URL begins with a brace: what does is JSON, whatever a client such as curl says it is.
+    // No URL begins with a brace, or with a list: what does is JSON, whatever a client such as curl says it is.
     let bare = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
-    let given = if essence.eq_ignore_ascii_case("application/json") || bare.first() == Some(&b'{') {
+    let list = bare.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    let is_json =
+        bare.first() == Some(&b'{') || list.is_some_and(|rest| matches!(rest, [b'"' | b'{' | b'[' | b']', ..]));
+    let given = if essence.eq_ignore_ascii_case("application/json") || is_json {
         Given { seeds: of_json(bare)?, ..Given::default() }
     } else {
         of_text(body)
@@ -112,8 +115,10 @@ mod tests {
 
     #[test]
     fn a_body_without_seeds_is_refused_with_the_form_expected() {
-        let bodies: [(Option<&str>, &[u8]); 6] = [
+        let bodies: [(Option<&str>, &[u8]); 8] = [
             (None, b""),
+            (None, b"[]"),
+            (Some("application/x-www-form-urlencoded"), b"[ \"http://a.test/\" ]"),
             (None, b"# nothing\n"),
             (Some("application/json"), b"\xff\xfe"),
             (Some("application/json"), br#"[["http://a.test/"]]"#),
@@ -124,6 +129,7 @@ mod tests {
             assert!(parse(kind, body).is_err());
         }
         assert!(parse(Some("application/json"), b"{}").unwrap_err().contains("\"urls\""));
+        assert_eq!(parse(None, b"[::1]:8080/").unwrap().seeds.len(), 1, "an address is no list");
     }
 
     #[test]

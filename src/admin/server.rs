@@ -23,17 +23,11 @@ use crate::crawl::node::Node;
 
 /// Why the endpoint does not run.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 #[non_exhaustive]
 pub enum AdminError {
-    /// The address cannot be listened on.
     #[error("the admin endpoint cannot listen on {address}: {source}{}", advice(source))]
-    Bind {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The token is unusable.
+    Bind { address: SocketAddr, source: io::Error },
     #[error(transparent)]
     Token(#[from] TokenError),
     /// Reachable from other machines without a token.
@@ -41,7 +35,6 @@ pub enum AdminError {
         "the admin endpoint would be open to other machines on {0}: set admin.token_file (a file that is not there is made), or listen on 127.0.0.1"
     )]
     NeedsToken(SocketAddr),
-    /// The thread or the server could not be started.
     #[error("the admin endpoint could not be started: {0}")]
     Start(io::Error),
 }

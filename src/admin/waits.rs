@@ -29,7 +29,6 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// For an answer.
     pub fn view(self, clock: &Clock) -> WaitView {
         let seconds = self.until.since(clock.now()).as_secs_f64();
         WaitView { until_ms: clock.date_of(self.until).0, seconds, why: self.why, words: self.why.words().to_owned() }

@@ -50,7 +50,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         asking: Asking::default(),
         targets: Targets::default(),
     };
-    let permits = Permits::new(s.fetch.concurrency, s.fetch.max_spill, memory_plan(s)?);
+    let permits = Permits::new(&s.fetch, s.parse_threads(), memory_plan(s)?);
     let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
     let prints = Fingerprinter::new(parts.seed);
     let crawl = Crawl {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-
 use super::{checkpoint, pause};
+use crate::admin::commit::answered;
 use crate::admin::status;
 use crate::admin::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
 use crate::base::disk::is_same_folder;
@@ -28,8 +27,6 @@ use crate::telemetry::{StateChange, StatusSnapshot};
 const CHUNK: usize = 1_000;
 /// Longest wait for a commit.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Rest before seeds whose commit was lost are handed in again.
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// Why a seed on a public address is not taken by a daemon that names nobody.
 const NO_CONTACT: &str = "it is on a public address, so its site must be able to reach you: restart the daemon with \
@@ -70,7 +67,7 @@ impl NodeControl {
             let late = |_| {
                 ControlError::Unavailable("the seeds were not committed in time and may still be taken: send them again, then those are known".into())
             };
-            let done = tokio::time::timeout(PATIENCE, inject(&node, chunk.to_vec())).await.map_err(late)??;
+            let done = tokio::time::timeout(PATIENCE, inject(&node, chunk)).await.map_err(late)??;
             report.accepted += done.accepted;
             report.known += done.known;
             report.rejected.extend(done.rejected);
@@ -81,18 +78,9 @@ impl NodeControl {
 
 /// Hands seeds in until their commit is answered: a commit is lost when an actor dies, and at the start when the Store
 /// opens its files after the Deduper (it raises the epoch). Seeds that were committed all the same are known then.
-async fn inject(node: &Node, seeds: Vec<(PageUrl, SeedValue)>) -> Result<SeedReport, ControlError> {
-    loop {
-        let (reply, answer) = oneshot::channel();
-        node.mailboxes().deduper.tell(Inject { seeds: seeds.clone(), reply: Some(reply) });
-        if let Ok(report) = answer.await {
-            return Ok(report);
-        }
-        if let Some(why) = &*node.stop.borrow() {
-            return Err(ControlError::Unavailable(format!("the crawl is coming to its end: {why:?}")));
-        }
-        tokio::time::sleep(AGAIN).await;
-    }
+async fn inject(node: &Node, seeds: &[(PageUrl, SeedValue)]) -> Result<SeedReport, ControlError> {
+    let hand_in = |reply| node.mailboxes().deduper.tell(Inject { seeds: seeds.to_vec(), reply: Some(reply) });
+    answered(node, hand_in).await
 }
 
 impl NodeControl {

@@ -63,16 +63,13 @@ pub enum Placement {
 }
 
 /// What a node is made of besides its settings.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Parts {
-    /// The database.
     pub storage: Arc<dyn Storage>,
     /// Seed of the data folder's keys.
     pub seed: u64,
-    /// The clock.
     pub clock: Clock,
-    /// Fault points.
     pub faults: Faults,
-    /// Threads.
     pub placement: Placement,
     /// What is read from which kind of document.
     pub modules: MimeModules,
@@ -113,6 +110,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
             SpillConfig {
                 dir: node.crawl.rules.spill_dir.clone(),
                 memory_body: node.crawl.rules.limits.memory_body,
+                shared: node.permits.bodies.clone(),
                 budget: node.permits.spill.clone(),
             },
         )

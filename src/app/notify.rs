@@ -12,7 +12,6 @@ use crate::crawl::node::Node;
 /// How often the state is told when the manager has no watchdog.
 const USUAL: Duration = Duration::from_secs(30);
 
-/// It takes work.
 pub(super) fn ready() {
     tell(&[NotifyState::Ready]);
 }

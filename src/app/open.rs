@@ -21,7 +21,6 @@ pub(super) fn faults() -> Result<Faults, String> {
     Faults::from_env()
 }
 
-/// None.
 #[cfg(not(feature = "faults"))]
 pub(super) fn faults() -> Result<Faults, String> {
     Ok(Faults::default())

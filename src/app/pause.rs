@@ -8,7 +8,6 @@ use std::path::Path;
 
 const NAME: &str = "paused";
 
-/// Whether a pause stands.
 pub(super) fn stands(data: &Path) -> bool {
     data.join(NAME).exists()
 }

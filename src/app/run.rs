@@ -54,17 +54,14 @@ pub struct Outcome {
 
 /// Why a run could not begin.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum RunError {
-    /// The node.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminError),
-    /// The webhooks.
     #[error(transparent)]
     Webhooks(#[from] WebhookError),
-    /// The system.
     #[error("{0}")]
     System(#[from] std::io::Error),
 }

@@ -19,7 +19,6 @@ use crate::telemetry::trouble::UPLOAD;
 const LOOK: Duration = Duration::from_secs(1);
 /// Rest after a failure, doubled each time up to the longest.
 const FIRST_REST: Duration = Duration::from_secs(2);
-/// Longest rest.
 const LONGEST_REST: Duration = Duration::from_secs(300);
 
 /// The thread. Dropped, it is left to itself: what it has not listed is copied by another run.

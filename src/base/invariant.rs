@@ -40,7 +40,6 @@ pub fn uphold(invariant: Invariant, holds: bool, broken: impl FnOnce() -> String
     }
 }
 
-/// Counts a violation.
 fn note(invariant: Invariant, said: &str) {
     let Some(count) = VIOLATIONS.get(invariant as usize) else { return };
     if count.fetch_add(1, Ordering::Relaxed) == 0 {

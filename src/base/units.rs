@@ -53,6 +53,11 @@ pub fn roughly(d: Duration) -> String {
     }
 }
 
+/// `1 page`, `7 pages`: a number with what it counts, whose plural has an s.
+pub fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Reads a size: a whole number of bytes, or a number with KB, MB, GB, TB (powers of 1,000) or KiB, MiB, GiB, TiB.
 ///
 /// # Errors

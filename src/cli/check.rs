@@ -14,6 +14,8 @@ use super::args::FolderArgs;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
 use super::progress::live_line;
+use super::run::BROKEN;
+use crate::base::units::counted;
 use crate::config::{LogSection, Settings};
 use crate::domain::url::Canonicaliser;
 use crate::recovery::check::{ArchivePlace, Check, CheckError, CheckRules, Event, Fault, Note, Report, Told};
@@ -161,6 +163,7 @@ fn refused(error: StorageError) -> CliError {
             CliError::usage(error)
         }
         StorageError::Folder { source, .. } if source.kind() == std::io::ErrorKind::NotFound => CliError::usage(error),
+        _ if error.is_broken() => CliError { exit: Exit::Disk, message: format!("{error}{BROKEN}") },
         _ => CliError { exit: Exit::Disk, message: error.to_string() },
     }
 }
@@ -173,7 +176,6 @@ fn failed(error: CheckError) -> CliError {
     }
 }
 
-/// A path for people.
 fn shown(dir: &Path) -> String {
     escaped(&dir.display().to_string())
 }
@@ -242,15 +244,18 @@ fn examples(text: &mut String, told: &Told) {
 }
 
 fn verdict(report: &Report, took: Duration) -> String {
-    let urls = report.urls();
+    let urls = counted(report.urls(), "URL");
     let found = report.total();
     let seconds = took.as_secs_f64();
     match (found, report.repaired.is_empty()) {
-        (0, true) => format!("clean: {urls} URLs checked in {seconds:.1} s"),
+        (0, true) => format!("clean: {urls} checked in {seconds:.1} s"),
         (0, false) => {
-            format!("repaired: {urls} URLs, nothing is left to mend ({} rounds, {seconds:.1} s)", report.rounds)
+            format!("repaired: {urls}, nothing is left to mend ({} rounds, {seconds:.1} s)", report.rounds)
         }
-        (n, _) => format!("{n} findings: {urls} URLs checked in {seconds:.1} s; --repair mends them"),
+        (n, _) => {
+            let (found, them) = (counted(n, "finding"), if n == 1 { "it" } else { "them" });
+            format!("{found}: {urls} checked in {seconds:.1} s; --repair mends {them}")
+        }
     }
 }
 
@@ -278,4 +283,19 @@ fn json(dir: &Path, args: &FolderArgs, report: &Report, took: Duration) -> Strin
         "dropped": report.dropped,
     });
     format!("{value}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_database_ends_with_what_to_do_and_a_single_finding_is_one() {
+        let damaged = StorageError::Engine { doing: "reading", message: "Corruption: block checksum mismatch".into() };
+        let told = refused(damaged);
+        assert!(told.exit == Exit::Disk && told.message.contains("restore a checkpoint"), "{told}");
+        let told = Told { count: 1, examples: Vec::new() };
+        let report = Report { findings: [(Fault::Damaged, told)].into(), ..Report::default() };
+        assert_eq!(verdict(&report, Duration::ZERO), "1 finding: 0 URLs checked in 0.0 s; --repair mends it");
+    }
 }

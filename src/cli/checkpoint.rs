@@ -13,7 +13,7 @@ use super::gather::{layers, with_data};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskFault, is_same_folder};
 use crate::base::fault::Faults;
-use crate::base::units::human_size;
+use crate::base::units::{counted, human_size};
 use crate::config::Settings;
 use crate::recovery::checkpoint::carry::{Carried, export, import};
 use crate::recovery::checkpoint::manifest::Summary;
@@ -217,11 +217,11 @@ fn show<T: Serialize>(args: &CheckpointArgs, out: &mut dyn Write, value: &T, lin
     unless_gone(out.write_all(text.as_bytes()))
 }
 
-/// What was made.
 pub(super) fn told_made(made: &Summary) -> String {
     let Summary { name, counts, files, .. } = made;
-    let (pages, waiting, size) = (counts.pages_stored, counts.waiting, human_size(made.bytes));
-    format!("checkpoint {name} made: {pages} pages stored, {waiting} URLs waiting, {size} in {files} files\n")
+    let (pages, waiting) = (counted(counts.pages_stored, "page"), counted(counts.waiting, "URL"));
+    let (size, files) = (human_size(made.bytes), counted(*files as u64, "file"));
+    format!("checkpoint {name} made: {pages} stored, {waiting} waiting, {size} in {files}\n")
 }
 
 fn list(args: &CheckpointArgs, settings: &Settings, out: &mut dyn Write) -> Result<(), CliError> {
@@ -274,7 +274,8 @@ fn told_report(report: &Report) -> String {
 fn told_restored(done: &Restored) -> String {
     let Restored { name, pages, waiting, archive, younger, .. } = done;
     let data = done.data.display();
-    let mut text = format!("{name} is now in {data}: {pages} pages stored, {waiting} URLs waiting\n");
+    let (pages, waiting) = (counted(*pages, "page"), counted(*waiting, "URL"));
+    let mut text = format!("{name} is now in {data}: {pages} stored, {waiting} waiting\n");
     if let Some(aside) = &done.aside {
         text += &format!("the former state is in {}; remove it when it is not needed\n", aside.display());
     }

@@ -15,7 +15,6 @@ use crate::telemetry::log::escaped;
 /// What was asked about a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// Where it came from.
     pub url: &'a str,
     /// Its type; XML when not given.
     pub content_type: Option<&'a str>,

@@ -11,7 +11,7 @@ use super::{config_cmd, why};
 use crate::admin::AdminError;
 use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
 use crate::base::disk::DiskFault;
-use crate::base::units::format_duration;
+use crate::base::units::{counted, format_duration};
 use crate::config::{Settings, without_credentials};
 use crate::crawl::node::Stop;
 use crate::telemetry::log::escaped;
@@ -66,7 +66,7 @@ fn start(settings: Settings, args: &RunArgs, hangup: ReadAgain, out: &mut dyn Wr
 
 /// That URLs are left, and whether they were ever tried.
 fn done_but_for(left: u64, never_tried: u64) -> String {
-    let urls = why::urls(left);
+    let urls = counted(left, "URL");
     match never_tried {
         0 => format!("done, but for {urls}"),
         1 if left == 1 => format!("done, but for {urls}, never tried"),
@@ -136,7 +136,7 @@ fn is_usage(error: &RunError) -> bool {
 }
 
 /// What to do about a database that cannot be opened.
-const BROKEN: &str =
+pub(super) const BROKEN: &str =
     "; look at the disk; if the database is damaged, restore a checkpoint (`lycosa checkpoint list`) or a copy";
 
 fn is_broken(error: &RunError) -> bool {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::admin::RejectedSeed;
 use crate::app::Outcome;
+use crate::base::units::counted;
 use crate::config::without_credentials;
 use crate::crawl::node::Stop;
 use crate::telemetry::StatusSnapshot;
@@ -86,11 +87,6 @@ fn most_of(counts: &BTreeMap<String, u64>) -> Option<(&str, u64)> {
     counts.iter().max_by_key(|(_, n)| **n).map(|(reason, n)| (reason.as_str(), *n))
 }
 
-/// `1 URL`, `7 URLs`.
-pub fn urls(n: u64) -> String {
-    if n == 1 { "1 URL".into() } else { format!("{n} URLs") }
-}
-
 /// The flag of `lycosa run` that takes up what is held back.
 pub const HELD_BACK: &str = "--readmit-held-back";
 
@@ -144,7 +140,7 @@ fn left(outcome: &Outcome, typed: Option<&str>) -> Option<String> {
             typed.map_or_else(|| "the same command goes on with it".to_owned(), |typed| format!("go on with: {typed}"))
         }
     };
-    Some(format!("{} {are} left{why}{until}; {way}", urls(left)))
+    Some(format!("{} {are} left{why}{until}; {way}", counted(left, "URL")))
 }
 
 const NARROWED: &str = "no pattern of scope.include matches; change scope.include";

@@ -22,40 +22,19 @@ const MAX_SECRET: u64 = 4 * 1024;
 
 /// Credentials that cannot be used; never with what they are.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 #[non_exhaustive]
 pub enum AccessError {
-    /// The file.
     #[error("credentials[{at}]: cannot read {}: {source}", file.display())]
-    File {
-        /// Which section.
-        at: usize,
-        /// The file.
-        file: std::path::PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// Its first line is empty.
+    File { at: usize, file: std::path::PathBuf, source: std::io::Error },
     #[error("credentials[{at}]: the first line of {} is empty; it must hold the secret", file.display())]
-    Empty {
-        /// Which section.
-        at: usize,
-        /// The file.
-        file: std::path::PathBuf,
-    },
+    Empty { at: usize, file: std::path::PathBuf },
     /// The prefix, which the checks have found before.
     #[error("credentials[{at}].url: is no http or https URL that credentials can be for")]
-    Url {
-        /// Which section.
-        at: usize,
-    },
+    Url { at: usize },
     /// What is to be sent.
     #[error("credentials[{at}]: what it says {source}")]
-    Unsendable {
-        /// Which section.
-        at: usize,
-        /// Why.
-        source: CredentialError,
-    },
+    Unsendable { at: usize, source: CredentialError },
 }
 
 impl Settings {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::sections::*;
+use crate::domain::robots::RobotsCachePolicy;
 
 /// Every section; what is absent has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,7 +15,7 @@ pub struct FileForm {
     pub scope: ScopeSection,
     pub frontier: FrontierSection,
     pub politeness: PolitenessSection,
-    pub robots: RobotsSection,
+    pub robots: RobotsCachePolicy,
     pub fetch: FetchSection,
     pub proxy: ProxySection,
     pub cookies: CookiesSection,

@@ -14,7 +14,6 @@ use crate::content::sitemap::SitemapLimits;
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
-use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{SKIPPED_FILES, ScopeMode, ScopeRules};
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
@@ -123,15 +122,6 @@ impl Settings {
         })
     }
 
-    /// How robots.txt files are kept.
-    pub fn robots_policy(&self) -> RobotsCachePolicy {
-        RobotsCachePolicy {
-            max_age: self.robots.max_age,
-            error_retry: self.robots.error_retry.clone(),
-            keep_stale: self.robots.keep_stale,
-        }
-    }
-
     /// Retries: as many waits as tries, the last wait repeated.
     pub fn retry_rules(&self) -> RetryRules {
         let last = self.fetch.retry_delays.last().copied().unwrap_or(Duration::from_secs(60));
@@ -223,7 +213,6 @@ mod tests {
         assert_eq!(s.scope_rules(), ScopeRules::default());
         assert_eq!(s.trap_rules().max_segments, TrapRules::default().max_segments);
         assert_eq!(s.pace_rules(), PaceRules::default());
-        assert_eq!(s.robots_policy(), RobotsCachePolicy::default());
         assert_eq!(s.retry_rules(), RetryRules::default());
         assert_eq!(s.fetch_limits(), FetchLimits::default());
         assert_eq!(s.ranker().order(), crate::domain::rank::Order::Mixed);

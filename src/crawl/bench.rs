@@ -71,7 +71,7 @@ impl Bench {
             asking: Default::default(),
             targets: Default::default(),
         };
-        let permits = Permits::new(s.fetch.concurrency, s.fetch.max_spill, memory);
+        let permits = Permits::new(&s.fetch, s.parse_threads(), memory);
         let reserve = Reserve::of(&s.store.data_dir, 0);
         let crawl = Crawl {
             id,

@@ -26,7 +26,7 @@ const KEPT: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
     /// Others are running.
-    #[error("{RUNNING} jobs are running: wait for one, or cancel it (DELETE /api/v1/jobs/ID)")]
+    #[error("{RUNNING} jobs are running: wait for one, or cancel it (`lycosa ctl jobs cancel ID`)")]
     Busy,
     /// The thread could not be started.
     #[error("the job's thread could not be started: {0}")]

@@ -65,7 +65,7 @@ impl Rules {
         Self {
             canon: Canonicaliser::new(settings.clean_rules()),
             ranker: settings.ranker(),
-            robots: settings.robots_policy(),
+            robots: settings.robots.clone(),
             headers: settings.request_headers(),
             limits: settings.fetch_limits(),
             parse: settings.parse_rules(),

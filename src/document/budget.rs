@@ -26,7 +26,7 @@ pub enum SpillError {
     },
 }
 
-/// A byte budget; clones share it.
+/// A byte budget, of spill files or of the memory that large bodies share; clones share it.
 #[derive(Clone, Debug)]
 pub struct SpillBudget {
     inner: Arc<Counter>,
@@ -84,6 +84,11 @@ pub(super) struct SpillCharge {
 }
 
 impl SpillCharge {
+    /// Bytes taken so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Takes `bytes` more.
     pub(super) fn grow(&mut self, bytes: u64) -> Result<(), SpillError> {
         self.budget.take(bytes)?;

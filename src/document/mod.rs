@@ -35,14 +35,18 @@ pub struct Document {
 
 #[derive(Debug)]
 enum Inner {
-    Memory(Bytes),
+    Memory { bytes: Bytes, _charge: Option<SpillCharge> },
     Spilled { file: File, len: u64, _charge: Option<SpillCharge> },
 }
 
 impl Document {
     /// A document that lies in memory.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
-        Self { inner: Arc::new(Inner::Memory(bytes.into())) }
+        Self::in_memory(bytes, None)
+    }
+
+    fn in_memory(bytes: impl Into<Bytes>, charge: Option<SpillCharge>) -> Self {
+        Self { inner: Arc::new(Inner::Memory { bytes: bytes.into(), _charge: charge }) }
     }
 
     /// A document of no bytes.
@@ -62,7 +66,7 @@ impl Document {
     /// Its length in bytes.
     pub fn len(&self) -> u64 {
         match &*self.inner {
-            Inner::Memory(bytes) => bytes.len() as u64,
+            Inner::Memory { bytes, .. } => bytes.len() as u64,
             Inner::Spilled { len, .. } => *len,
         }
     }
@@ -87,7 +91,7 @@ impl Document {
     /// # Errors
     /// Those of `out`; the spill file cannot be read, or has become shorter.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
-        if let Inner::Memory(bytes) = &*self.inner {
+        if let Inner::Memory { bytes, .. } = &*self.inner {
             return out.write_all(bytes);
         }
         let written = io::copy(&mut self.reader(), out)?;
@@ -112,7 +116,7 @@ pub struct DocumentReader {
 impl Read for DocumentReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = match &*self.document.inner {
-            Inner::Memory(bytes) => {
+            Inner::Memory { bytes, .. } => {
                 let from = usize::try_from(self.at).unwrap_or(usize::MAX).min(bytes.len());
                 (&bytes[from..]).read(buf)?
             }

@@ -2,7 +2,12 @@ use super::*;
 
 fn config(memory_body: usize, budget: u64) -> (tempfile::TempDir, SpillConfig) {
     let dir = tempfile::tempdir().unwrap();
-    let config = SpillConfig { dir: dir.path().to_owned(), memory_body, budget: SpillBudget::new(budget) };
+    let config = SpillConfig {
+        dir: dir.path().to_owned(),
+        memory_body,
+        shared: SpillBudget::new(0),
+        budget: SpillBudget::new(budget),
+    };
     (dir, config)
 }
 
@@ -31,6 +36,29 @@ fn a_body_of_exactly_the_memory_share_stays_in_memory_and_one_byte_more_spills()
         assert_eq!(document.to_vec().unwrap(), body(len), "a second reading gives the same");
         assert_eq!(config.budget.used(), if spilled { len as u64 } else { 0 });
     }
+}
+
+#[test]
+fn bodies_share_room_in_memory_and_go_to_a_file_when_there_is_none() {
+    let (_dir, config) = config(1000, 1 << 24);
+    let config = SpillConfig { shared: SpillBudget::new(200_000), ..config };
+    let of = |len| written(config.clone(), body(len).chunks(50_000)).unwrap();
+    let first = of(100_000);
+    assert!(!first.is_spilled() && config.shared.used() == 131_072);
+    let second = of(100_000);
+    assert!(second.is_spilled() && config.shared.used() == 131_072, "what it had taken of the room came back");
+    assert_eq!((first.to_vec().unwrap(), second.to_vec().unwrap()), (body(100_000), body(100_000)));
+    drop((first, second));
+    assert_eq!((config.shared.used(), config.budget.used()), (0, 0));
+}
+
+#[test]
+fn no_body_takes_more_of_the_shared_room_than_a_megabyte() {
+    let (_dir, config) = config(1000, 1 << 24);
+    let config = SpillConfig { shared: SpillBudget::new(1 << 30), ..config };
+    let document = written(config.clone(), body(3 << 20).chunks(50_000)).unwrap();
+    assert!(document.is_spilled() && config.shared.used() == 0);
+    assert_eq!(document.to_vec().unwrap(), body(3 << 20));
 }
 
 #[test]

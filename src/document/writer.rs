@@ -10,13 +10,19 @@ use super::budget::{SpillBudget, SpillCharge, SpillError};
 /// Bytes gathered before one write to the spill file.
 const SPILL_CHUNK: usize = 64 * 1024;
 
+/// Bytes by which a body grows in the room that bodies share, and the most that it may have in memory with them.
+const STEP: usize = 64 * 1024;
+const MOST_IN_MEMORY: usize = 1 << 20;
+
 /// Where and when a body leaves memory.
 #[derive(Clone, Debug)]
 pub struct SpillConfig {
     /// Folder for spill files; they are unlinked as soon as they are made, so a kill leaves nothing behind.
     pub dir: PathBuf,
-    /// Bytes a body may have in memory (M22: 64 KiB).
+    /// Bytes a body may have in memory whatever there is of others (M22: 64 KiB).
     pub memory_body: usize,
+    /// Room in memory for what is longer, as long as there is some: a file for each would cost more than the page.
+    pub shared: SpillBudget,
     /// The shared cap on spilled bytes.
     pub budget: SpillBudget,
 }
@@ -27,6 +33,8 @@ pub struct SpillConfig {
 pub struct DocumentWriter {
     config: SpillConfig,
     buffer: Vec<u8>,
+    /// What is taken of the shared room.
+    shared: Option<SpillCharge>,
     spill: Option<Spill>,
     len: u64,
 }
@@ -40,7 +48,7 @@ struct Spill {
 impl DocumentWriter {
     /// An empty document to be.
     pub fn new(config: SpillConfig) -> Self {
-        Self { config, buffer: Vec::new(), spill: None, len: 0 }
+        Self { config, buffer: Vec::new(), shared: None, spill: None, len: 0 }
     }
 
     /// Bytes pushed so far.
@@ -67,7 +75,9 @@ impl DocumentWriter {
                 return Ok(self);
             }
             bytes = later;
-            self = self.flush().await?;
+            if !self.grows() {
+                self = self.flush().await?;
+            }
         }
     }
 
@@ -80,7 +90,7 @@ impl DocumentWriter {
             Some(Spill { file, charge }) => Document::spilled(file, self.len, Some(charge)),
             None => {
                 self.buffer.shrink_to_fit();
-                Document::from_bytes(self.buffer)
+                Document::in_memory(self.buffer, self.shared)
             }
         })
     }
@@ -100,13 +110,23 @@ impl DocumentWriter {
         spill.charge.grow(self.buffer.len() as u64)?;
         spill.file.write_all(&self.buffer).map_err(|e| self.io_error(e))?;
         self.buffer.clear();
+        if self.shared.take().is_some() {
+            self.buffer.shrink_to(SPILL_CHUNK);
+        }
         self.spill = Some(spill);
         Ok(())
     }
 
     /// Bytes the buffer may hold: the memory share before the first spill, one chunk after it.
     fn capacity(&self) -> usize {
-        if self.spill.is_some() { SPILL_CHUNK } else { self.config.memory_body.max(1) }
+        let shared = self.shared.as_ref().map_or(0, |charge| charge.bytes() as usize);
+        if self.spill.is_some() { SPILL_CHUNK } else { self.config.memory_body.max(1) + shared }
+    }
+
+    /// Takes more of the shared room, if it may and there is some.
+    fn grows(&mut self) -> bool {
+        let may = self.spill.is_none() && self.capacity() + STEP <= MOST_IN_MEMORY;
+        may && self.shared.get_or_insert_with(|| self.config.shared.open()).grow(STEP as u64).is_ok()
     }
 
     fn create(&self) -> Result<File, SpillError> {

@@ -37,7 +37,7 @@ impl<'a> Writer<'a> {
             return self.spelled(out, to, &path, draw(Salt::SpellingKind));
         }
         match draw(Salt::SpellingKind) % 4 {
-            0 => absolute(out, "http://", to.host, "", &path),
+            0 => absolute(out, self.scheme(), to.host, "", &path),
             3 if to.host == self.host => relative(out, self.folder, &path),
             _ => self.rooted(out, to, &path),
         }
@@ -48,8 +48,12 @@ impl<'a> Writer<'a> {
         if to.host == self.host {
             out.push_str(path);
         } else {
-            absolute(out, "http://", to.host, "", path);
+            absolute(out, self.scheme(), to.host, "", path);
         }
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.shape.config.no_scheme { "//" } else { "http://" }
     }
 
     fn with_chinese(&self, out: &mut String, to: Node, draw: u64) {

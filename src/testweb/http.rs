@@ -13,7 +13,6 @@ const MAX_HEADERS: usize = 128;
 #[derive(Debug, Default)]
 pub(super) struct Request {
     pub method: Method,
-    /// Path and query.
     pub path: String,
     /// Lower case, without port.
     pub host: String,
@@ -38,7 +37,6 @@ pub(super) enum Method {
 pub(super) enum Head {
     /// A whole head of so many bytes.
     Whole(usize),
-    /// More is needed.
     Partial,
     /// No request: answer this status and close.
     Bad(u16),
@@ -162,14 +160,12 @@ pub(super) enum Framing {
     Eof,
 }
 
-/// Appends the status line.
 pub(super) fn status_line(out: &mut Vec<u8>, status: u16) {
     let reason = http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("Status");
     // Writing to a Vec cannot fail, here and below.
     let _ = write!(out, "HTTP/1.1 {status} {reason}\r\n");
 }
 
-/// Appends one header line.
 pub(super) fn header(out: &mut Vec<u8>, name: &str, value: &str) {
     for part in [name, ": ", value, "\r\n"] {
         out.extend_from_slice(part.as_bytes());

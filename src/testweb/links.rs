@@ -106,7 +106,7 @@ impl Shape {
         let here = content == 0 || unit(draw) < 0.1;
         let calendar = Place::Calendar { year: 2000 + (draw % 50) as u32, month: 1 + (draw % 12) as u32 };
         let session = Place::Session((draw % u64::from(SESSION_PAGES)) as u32);
-        let laid = Trap::ALL.into_iter().filter(move |trap| here && traps.has(*trap));
+        let laid = Trap::ALL.iter().copied().filter(move |trap| here && traps.has(*trap));
         laid.map(move |trap| match trap {
             Trap::Calendar => calendar,
             Trap::Sessions => session,

@@ -2,7 +2,7 @@
 //!
 //! Tests run it in their own process, `lycosa testweb` as a program of its own. Every fact that matters to a crawler is
 //! a pure function of the settings ([`shape::Shape`]), so that the set of URLs to be fetched ([`truth::truth`]) is known
-//! without crawling. An audit log tells who asked what when ([`audit::AuditEntry`]); [`audit_check`] judges it.
+//! without crawling. An audit log tells who asked what when ([`audit::AuditEntry`]).
 //!
 //! | on any host | what |
 //! |---|---|
@@ -14,7 +14,6 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 pub mod audit;
-pub mod audit_check;
 pub mod config;
 mod connection;
 mod control;

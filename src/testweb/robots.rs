@@ -4,11 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 /// What `GET /robots.txt` answers.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum RobotsMode {
     /// 404: no robots.txt, everything allowed (`none` and `404`).
     #[default]
@@ -132,20 +129,6 @@ impl FromStr for RobotsMode {
                  disallow-all, crawl-delay=SECS, 500, redirect, mixed"
             )
         })
-    }
-}
-
-impl TryFrom<String> for RobotsMode {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<RobotsMode> for String {
-    fn from(mode: RobotsMode) -> Self {
-        mode.to_string()
     }
 }
 

@@ -18,24 +18,16 @@ use super::shape::Shape;
 
 /// Why the synthetic web cannot be served.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum TestWebError {
-    /// A setting is impossible.
     #[error("testweb settings: {0}")]
     Config(#[from] ConfigError),
-    /// The address cannot be had.
     #[error("testweb cannot listen on {address}: {source}; choose another address with --listen")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// Threads or the runtime cannot be had.
+    Listen { address: SocketAddr, source: io::Error },
     #[error("testweb cannot start its runtime: {0}")]
     Runtime(io::Error),
 }
 
-/// What all connections share.
 pub(super) struct Web {
     pub(super) shape: Shape,
     pub(super) clock: AuditClock,

@@ -9,6 +9,7 @@ use super::words::Charset;
 
 /// What an address answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum Answer {
     /// 200 and the body of page `content` (another number than asked for: a duplicate).
     Page {
@@ -17,16 +18,13 @@ pub enum Answer {
     },
     /// `status` for the first `fails` requests, then as [`Answer::Page`] with its own content.
     Flaky {
-        /// Number of failures.
         fails: u8,
         /// 500 or 503.
         status: u16,
     },
-    /// A redirect.
     Redirect {
         /// 301, 302, 303, 307 or 308.
         status: u16,
-        /// Where it leads.
         to: Node,
     },
     /// Always this error status.

@@ -6,68 +6,38 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::place::{Node, Place, host_number};
 use super::words::english;
+use crate::base::kinds::kinds;
 
-/// An endless space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Trap {
-    /// `/trap/calendar?y=2026&m=11`: each month links to its neighbours, for ever.
-    Calendar,
-    /// `/trap/session/3?sid=…` and `/trap/session/3;jsessionid=…`: a few pages under ever new session ids.
-    Sessions,
-    /// `/trap/relative/…`: each page links to folders below itself.
-    Relative,
-    /// `/trap/ids/9f3ab27c00c1d2e3/3`: a few pages under ever new numbers in the path.
-    Ids,
-    /// `/trap/days/2026/11/05/`: each day links to days before and after.
-    Days,
-    /// `/trap/facets?color=red&size=m`: one list in all combinations and orders of its filters.
-    Facets,
-    /// `/trap/tickets/3;ticket=…`: a few pages under ever new session ids of a name that nobody knows.
-    Tickets,
-    /// `/trap/anything/…`: 200 to whatever is asked for, with what was asked for in its text.
-    Anything,
-    /// `x9f3ab27c.h0.test`: each host made up links to others.
-    Hosts,
-}
-
-impl Trap {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Calendar,
-        Self::Sessions,
-        Self::Relative,
-        Self::Ids,
-        Self::Days,
-        Self::Facets,
-        Self::Tickets,
-        Self::Anything,
-        Self::Hosts,
-    ];
-
-    /// Its name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Calendar => "calendar",
-            Self::Sessions => "sessions",
-            Self::Relative => "relative",
-            Self::Ids => "ids",
-            Self::Days => "days",
-            Self::Facets => "facets",
-            Self::Tickets => "tickets",
-            Self::Anything => "anything",
-            Self::Hosts => "hosts",
-        }
+kinds! {
+    /// An endless space, and its name in settings.
+    Trap {
+        /// `/trap/calendar?y=2026&m=11`: each month links to its neighbours, for ever.
+        Calendar = "calendar",
+        /// `/trap/session/3?sid=…` and `/trap/session/3;jsessionid=…`: a few pages under ever new session ids.
+        Sessions = "sessions",
+        /// `/trap/relative/…`: each page links to folders below itself.
+        Relative = "relative",
+        /// `/trap/ids/9f3ab27c00c1d2e3/3`: a few pages under ever new numbers in the path.
+        Ids = "ids",
+        /// `/trap/days/2026/11/05/`: each day links to days before and after.
+        Days = "days",
+        /// `/trap/facets?color=red&size=m`: one list in all combinations and orders of its filters.
+        Facets = "facets",
+        /// `/trap/tickets/3;ticket=…`: a few pages under ever new session ids of a name that nobody knows.
+        Tickets = "tickets",
+        /// `/trap/anything/…`: 200 to whatever is asked for, with what was asked for in its text.
+        Anything = "anything",
+        /// `x9f3ab27c.h0.test`: each host made up links to others.
+        Hosts = "hosts",
     }
 }
 
 /// Which traps are laid: a bit for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrapSet(u16);
 
 impl TrapSet {
@@ -80,7 +50,7 @@ impl TrapSet {
     }
 
     fn names(self) -> Vec<&'static str> {
-        Trap::ALL.into_iter().filter(|trap| self.has(*trap)).map(Trap::name).collect()
+        Trap::ALL.iter().filter(|trap| self.has(**trap)).map(|trap| trap.as_str()).collect()
     }
 }
 
@@ -108,32 +78,14 @@ impl FromStr for TrapSet {
             set.0 |= match name {
                 "none" | "" => 0,
                 "all" => Self::ALL.0,
-                name => match Trap::ALL.into_iter().find(|trap| trap.name() == name) {
-                    Some(trap) => Self::from(trap).0,
-                    None => {
-                        return Err(format!(
-                            "no trap is called {name:?}; known: none, all, {}",
-                            Trap::ALL.map(Trap::name).join(", ")
-                        ));
-                    }
-                },
+                name => {
+                    let unknown =
+                        || format!("no trap is called {name:?}; known: none, all, {}", Self::ALL.names().join(", "));
+                    Self::from(Trap::named(name).ok_or_else(unknown)?).0
+                }
             };
         }
         Ok(set)
-    }
-}
-
-impl TryFrom<String> for TrapSet {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<TrapSet> for String {
-    fn from(set: TrapSet) -> Self {
-        set.to_string()
     }
 }
 
@@ -167,7 +119,7 @@ pub(super) fn top(trap: Trap) -> &'static str {
 pub(super) fn find(rest: &str) -> Option<Trap> {
     let name = rest.split(['/', '?', ';']).next()?;
     let mazes = [Trap::Ids, Trap::Days, Trap::Facets, Trap::Tickets, Trap::Anything, Trap::Hosts];
-    mazes.into_iter().find(|trap| trap.name() == name).filter(|trap| *trap != Trap::Days || day(rest).is_some())
+    mazes.into_iter().find(|trap| trap.as_str() == name).filter(|trap| *trap != Trap::Days || day(rest).is_some())
 }
 
 /// The host under which a host is made up: `x9f.h7.test` is under 7.
@@ -269,7 +221,7 @@ mod tests {
 
     #[test]
     fn each_maze_is_found_by_its_top_and_leads_on_within_itself() {
-        for trap in Trap::ALL.into_iter().filter(|trap| top(*trap) != "/trap/") {
+        for trap in Trap::ALL.iter().copied().filter(|trap| top(*trap) != "/trap/") {
             let rest = top(trap).strip_prefix("/trap/").unwrap();
             assert_eq!(find(rest), Some(trap), "{rest}");
             let (mut at, mut known) = (top(trap).to_owned(), BTreeSet::new());

@@ -10,7 +10,7 @@ use sha1::{Digest as _, Sha1};
 
 /// A SHA-1 digest; written `sha1:` and 32 characters of base32 (RFC 4648, section 6).
 ///
-/// It finds equal payloads between honest captures as all archives do; Lycosa's own content test uses SHA-256.
+/// It finds equal payloads between honest captures as all archives do; Lycosa's own content test uses BLAKE3.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WarcDigest(pub [u8; 20]);
 

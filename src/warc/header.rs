@@ -48,13 +48,18 @@ impl HeaderBlock {
 
 /// Writes `name: value` and a line end; for header blocks and `application/warc-fields` alike.
 pub(super) fn put_field(out: &mut Vec<u8>, name: &str, value: &str) {
+    put_parts(out, name, &[cut(value.trim(), MAX_VALUE)]);
+}
+
+/// The same for a value in parts, without white space around it, of at most [`MAX_VALUE`] bytes.
+pub(super) fn put_parts(out: &mut Vec<u8>, name: &str, parts: &[&str]) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
-    let value = cut(value.trim(), MAX_VALUE).as_bytes();
     let begin = out.len();
-    out.extend_from_slice(value);
-    if value.iter().any(u8::is_ascii_control) {
-        out.iter_mut().skip(begin).filter(|b| b.is_ascii_control()).for_each(|b| *b = b' ');
+    parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+    let value = out.get_mut(begin..).unwrap_or_default();
+    if any(value, |b| b.is_ascii_control()) {
+        value.iter_mut().filter(|b| b.is_ascii_control()).for_each(|b| *b = b' ');
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -62,19 +67,23 @@ pub(super) fn put_field(out: &mut Vec<u8>, name: &str, value: &str) {
 /// A URI on one line without spaces: control characters, spaces and `<>` are percent-encoded.
 pub(super) fn clean_uri(uri: &str) -> Cow<'_, str> {
     let uri = uri.trim();
-    let must_go = |c: char| c.is_ascii_control() || matches!(c, ' ' | '<' | '>');
-    if !uri.contains(must_go) {
+    let must_go = |b: u8| b.is_ascii_control() || matches!(b, b' ' | b'<' | b'>');
+    if !any(uri.as_bytes(), must_go) {
         return Cow::Borrowed(uri);
     }
     let mut out = String::with_capacity(uri.len());
     for c in uri.chars() {
-        if must_go(c) {
-            out.push_str(&format!("%{:02X}", u32::from(c)));
-        } else {
-            out.push(c);
+        match u8::try_from(c) {
+            Ok(b) if must_go(b) => out.push_str(&format!("%{b:02X}")),
+            _ => out.push(c),
         }
     }
     Cow::Owned(out)
+}
+
+/// Whether one of the bytes is such: looks at all of them, many at a time, since nearly always none is.
+fn any(bytes: &[u8], is: impl Fn(u8) -> bool) -> bool {
+    bytes.iter().fold(false, |any, b| any | is(*b))
 }
 
 /// The longest beginning of `text` of at most `max` bytes that ends at a character.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::header::{clean_uri, put_field};
+use super::header::{MAX_VALUE, clean_uri, put_field, put_parts};
 
 /// Bytes of links a metadata record holds; what does not fit is counted, not written.
 pub const MAX_OUTLINK_BYTES: usize = 4 * 1024 * 1024;
@@ -71,13 +71,21 @@ impl Metadata<'_> {
                 return;
             }
             let url = clean_uri(&link.url);
-            put_field(out, "outlink", &format!("{url} {} {}", link.hop, link.context));
+            put(out, "outlink", &[&url, " ", link.hop.encode_utf8(&mut [0; 4]), " ", link.context]);
             let before = out.len();
             if !link.text.is_empty() && link.text.len() + url.len() <= room {
-                put_field(out, "outlinkText", &format!("{url} {}", link.text));
+                put(out, "outlinkText", &[&url, " ", link.text.trim_end()]);
                 room -= room.min(out.len() - before);
             }
         }
+    }
+}
+
+/// A field whose value comes in parts; one that is too long is cut.
+fn put(out: &mut Vec<u8>, name: &str, parts: &[&str]) {
+    match parts.iter().map(|part| part.len()).sum::<usize>() {
+        ..=MAX_VALUE => put_parts(out, name, parts),
+        _ => put_field(out, name, &parts.concat()),
     }
 }
 

@@ -125,7 +125,7 @@ fn robots_files_of_all_kinds_and_nofollow_are_obeyed() {
 #[test]
 fn large_pages_go_through_the_spill_files_and_none_is_left() {
     let web = TestWebConfig { hosts: 3, pages: 10, large: 0.3, large_size: 400_000, gzip: 0.3, ..small() };
-    let sandbox = Sandbox::new(web);
+    let sandbox = Sandbox::new(web).set("fetch.body_memory=0");
     let ended = exact_in(&sandbox);
     ended.assert_none_twice();
     assert_eq!(ended.files_of("spill"), Vec::<String>::new());
@@ -225,8 +225,8 @@ fn endless_spaces_waste_little_of_a_crawl_that_ends_by_itself() {
     // Made-up text of few words meets itself by chance, which looks like an honest site: it costs more, and most beside other spaces of its
     // folder. It ends, and the site beside it is whole.
     let most = |trap| if trap == Trap::Anything { 600 } else { MOST };
-    let each = Trap::ALL.map(|trap| (trap.name().to_owned(), 800, most(trap)));
-    let others = Trap::ALL.into_iter().filter(|trap| *trap != Trap::Anything).map(Trap::name).collect::<Vec<_>>();
+    let each = Trap::ALL.iter().map(|trap| (trap.as_str().to_owned(), 800, most(*trap)));
+    let others = Trap::ALL.iter().filter(|trap| **trap != Trap::Anything).map(|trap| trap.as_str()).collect::<Vec<_>>();
     let others = (others.join(","), 12_000, MOST * others.len());
     for (traps, pages, most) in each.into_iter().chain([others, ("all".to_owned(), 2_000, usize::MAX)]) {
         let traps_laid = traps.parse().unwrap();

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::support::audit_check::fetch_counts;
 use lycosa::admin::Control;
 use lycosa::crawl::node::Stop;
-use lycosa::testweb::audit_check::fetch_counts;
 use lycosa::testweb::{TestWebConfig, TruthQuery};
 
 use crate::support::{Ended, Sandbox, truth_any};

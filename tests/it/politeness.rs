@@ -53,7 +53,7 @@ fn robots_txt_is_asked_for_once_a_host_and_before_its_pages() {
     }
     assert_eq!(first.len(), 4);
     assert!(first.values().all(|e| e.path == "/robots.txt"), "{first:?}");
-    let asked = lycosa::testweb::audit_check::robots_counts(&ended.entries);
+    let asked = crate::support::audit_check::robots_counts(&ended.entries);
     assert!(asked.values().all(|n| *n == 1), "{asked:?}");
 }
 
@@ -88,7 +88,7 @@ fn a_site_of_one_s_own_may_be_asked_several_times_at_once() {
     let ended = sandbox.crawl();
     ended.assert_is(&sandbox.web.truth(truth_any()));
     ended.assert_none_twice();
-    let most = lycosa::testweb::audit_check::max_in_flight_per_host(&ended.entries);
+    let most = crate::support::audit_check::max_in_flight_per_host(&ended.entries);
     assert!(most.values().all(|n| (2..=3).contains(n)), "{most:?}");
 }
 

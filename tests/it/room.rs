@@ -86,6 +86,7 @@ fn a_page_for_which_there_is_no_room_is_not_asked_for_again_before_there_is() {
         .set(&format!("dns.overrides={{\"*.test\"=\"{address}\"}}"))
         .set("scope.mode=any")
         .set("fetch.max_body=1MiB")
+        .set("fetch.body_memory=0")
         .set("fetch.max_spill=1MiB");
     let live = sandbox.start();
     live.seed(&["http://hog.test/hog"]);

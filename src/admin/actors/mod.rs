@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::bounded::ordered;
+use super::control::ControlError;
 use super::paging::{Page, Paging};
 use super::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
@@ -59,7 +60,7 @@ pub struct ActorView {
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ActorQuery {
-    /// Only those of this kind.
+    /// Only actors of this kind.
     #[param(inline)]
     pub kind: Option<ActorKind>,
 }
@@ -74,13 +75,16 @@ pub(super) async fn actors(query: Query<ActorQuery>, paging: Query<Paging>, node
 
 /// A clean restart of one actor through its supervision: nothing is lost, and it does not count as a death.
 #[utoipa::path(post, path = "/api/v1/actors/{kind}/{instance}/restart", tag = "actors", params(
-    ("kind" = ActorKind, Path, description = "its kind"),
+    ("kind" = ActorKind, Path, description = "one of the seven kinds of actor"),
     ("instance" = String, Path, description = "a host's name, a fetcher's number, `main` for the only one of its kind"),
 ), responses(
     (status = 200, body = ActorView), Refusal<400>, Refusal<404>, Refusal<409>, Refusal<503>,
 ))]
-pub(super) async fn restart(path: Path<(ActorKind, String)>, node: Data<Node>) -> Answer {
-    let (kind, instance) = path.into_inner();
+pub(super) async fn restart(path: Path<(String, String)>, node: Data<Node>) -> Answer {
+    let (name, instance) = path.into_inner();
+    let kinds: Vec<&str> = ActorKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let unknown = || ControlError::Invalid(format!("kind: {name:?}: expected one of {}", kinds.join(", ")));
+    let kind = ActorKind::named(&name).ok_or_else(unknown)?;
     Ok(HttpResponse::Ok()
-        .json(ordered(query::restart(Arc::clone(&node), kind, &instance), "GET /api/v1/actors, its restarts").await?))
+        .json(ordered(query::restart(Arc::clone(&node), kind, &instance), "`lycosa ctl actors`, its restarts").await?))
 }

@@ -30,7 +30,7 @@ pub(super) async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Resu
     let instance = instance.to_owned();
     let found = stats(&node).into_iter().find(|c| c.kind() == kind && **c.instance() == *instance);
     let absent =
-        || ControlError::Absent(format!("there is no such actor now: {kind:?} {instance}; see /api/v1/actors"));
+        || ControlError::Absent(format!("there is no such actor now: {kind:?} {instance}; see `lycosa ctl actors`"));
     let stats = found.ok_or_else(absent)?;
     if stats.life() == Life::Stopped {
         return Err(ControlError::Refused("it has stopped for good; the node is coming to its end".into()));

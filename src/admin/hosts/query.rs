@@ -25,7 +25,6 @@ use crate::storage::{StorageError, read};
 /// robots.txt shown of one host, one for each scheme and port.
 const COPIES: usize = 50;
 
-/// A page of hosts.
 pub(super) fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
     let (limit, begin, wanted) = (paging.limit()?, paging.after()?, Wanted::read(query)?);
     if let Some(sort) = query.sort {
@@ -35,7 +34,6 @@ pub(super) fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<H
     page(node, &wanted, limit, from).map_err(unread)
 }
 
-/// One host.
 pub(super) fn host(node: &Node, name: &str) -> Result<HostDetail, ControlError> {
     let row = Row::known(node, &named(node, name)?)?;
     row.detail(node).map_err(unread)

@@ -79,7 +79,7 @@ struct Delay {
 }
 
 async fn carried_out(node: Data<Node>, host: Path<String>, order: HostOrder) -> Answer {
-    let look = format!("GET /api/v1/hosts/{host}, its orders, and GET /api/v1/jobs");
+    let look = format!("`lycosa ctl host {host}`, its orders, and `lycosa ctl jobs`");
     Ok(HttpResponse::Ok().json(ordered(command::order(Arc::clone(&node), &host, order), look).await?))
 }
 

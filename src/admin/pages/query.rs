@@ -95,7 +95,7 @@ fn pick(captures: &[Capture], at: Option<u64>) -> Option<&Capture> {
 
 fn absent(target: &Target, at: Option<u64>) -> ControlError {
     let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
-    ControlError::Absent(format!("there is no capture of {}{time}; /api/v1/explain says why", target.url))
+    ControlError::Absent(format!("there is no capture of {}{time}; `lycosa ctl explain` says why", target.url))
 }
 
 /// The capture whose record holds the bytes: itself, or for a revisit the one it refers to.

@@ -73,7 +73,10 @@ pub(super) async fn settings(node: Data<Node>) -> Answer {
 
 /// Where it is seen whether a change came into force after all.
 fn in_force(node: &Data<Node>) -> String {
-    format!("GET /api/v1/settings, whose generation is {} as long as it has not", node.crawl.live.generation())
+    format!(
+        "`lycosa ctl settings history`, where nothing is newer than generation {} as long as it has not",
+        node.crawl.live.generation()
+    )
 }
 
 /// Changes settings: an object of dotted keys and values. `null` takes a key back to what file, environment and flags say, an
@@ -128,7 +131,7 @@ pub(super) async fn undo(request: HttpRequest, payload: Payload, node: Data<Node
 ))]
 pub(super) async fn trial(payload: Payload, node: Data<Node>) -> Answer {
     let changes: Changes = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(ordered(query::trial(Arc::clone(&node), changes), "GET /api/v1/jobs").await?))
+    Ok(HttpResponse::Accepted().json(ordered(query::trial(Arc::clone(&node), changes), "`lycosa ctl jobs`").await?))
 }
 
 /// Sets the rules of one host, or of all below a name (`*.example.org`): they go before those of the file.

@@ -18,7 +18,6 @@ use crate::domain::reason::Rejection;
 use crate::storage::StorageError;
 use crate::storage::values::SettingsChange;
 
-/// The configuration in force.
 pub(super) fn settings(node: &Node) -> Result<SettingsView, ControlError> {
     let live = node.crawl.live();
     let unshown = |e: ConfigError| ControlError::Unavailable(e.to_string());

@@ -8,7 +8,6 @@ use crate::base::time::UnixMillis;
 use crate::base::units::{human_size, roughly};
 use crate::warc::date::iso;
 
-/// Attempts that are told.
 const ATTEMPTS: usize = 4;
 /// The traps among the reasons of a rejection.
 const TRAPS: [&str; 10] = [
@@ -152,12 +151,10 @@ pub(super) fn clock(at: UnixMillis, now: UnixMillis) -> String {
     }
 }
 
-/// How long from now.
 pub(super) fn soon(at: UnixMillis, now: UnixMillis) -> String {
     format!("in {}", roughly(at.since(now)))
 }
 
-/// So many tries.
 pub(super) fn tries(n: u64) -> String {
     if n == 1 { "its first try".into() } else { format!("{n} tries") }
 }

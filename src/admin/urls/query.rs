@@ -15,6 +15,7 @@ use crate::admin::views::{CanonicalView, CaptureView, json_name};
 use crate::admin::waits::wait_of;
 use crate::admin::why_idle::findings;
 use crate::base::time::{UnixMillis, millis};
+use crate::base::units::counted;
 use crate::crawl::admit::{self, LINK, way};
 use crate::crawl::node::Node;
 use crate::domain::reason::Rejection;
@@ -42,7 +43,6 @@ pub(super) fn explain(node: &Node, url: &str) -> Result<Explanation, ControlErro
     explained(node, Target::typed(node, url)?).map_err(unread)
 }
 
-/// State, and why.
 fn state(record: &Record) -> (State, Option<&'static str>) {
     if record.leased { (State::Processing, None) } else { state_of(record.state) }
 }
@@ -168,7 +168,10 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     }
     let max = node.crawl.live().settings.fetch.max_redirects;
     let (verdict, rule) = match verdict {
-        Ok(()) if hops > max => (Err(Rejection::Redirects), format!("{hops} redirects in a row are more than {max}")),
+        Ok(()) if hops > max => (
+            Err(Rejection::Redirects),
+            format!("{} in a row: fetch.max_redirects allows {max}", counted(u64::from(hops), "redirect")),
+        ),
         verdict => (verdict, rule),
     };
     let reason = verdict.err().map(|reason| reason.as_str().to_owned());

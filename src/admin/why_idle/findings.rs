@@ -11,7 +11,7 @@ use crate::admin::why_idle::{Finding, IdleCode};
 use crate::base::clock::Jump;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
-use crate::base::units::roughly;
+use crate::base::units::{counted, roughly};
 use crate::crawl::node::Node;
 use crate::crawl::stats::{ActorStats, Life};
 use crate::domain::fingerprint::HostKey;
@@ -43,7 +43,7 @@ fn finding(code: IdleCode, sentence: impl Into<String>, advice: &str) -> Finding
 pub(in crate::admin) fn findings(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     let mut found = Vec::new();
     if s.in_flight > 0 {
-        let requests = counted(s.in_flight, "request is", "requests are");
+        let requests = are(s.in_flight, "request");
         found.push(finding(IdleCode::NotIdle, format!("not idle: {requests} in flight"), ""));
     }
     found.extend(hold(node));
@@ -140,7 +140,7 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
             Finding { until_ms: next.map(|at| at.0), ..finding(IdleCode::FrontierEmpty, sentence, advice) }
         }];
     }
-    if node.permits.pages.available_permits() == 0 {
+    if node.permits.free() == 0 {
         return vec![permits(node, s)];
     }
     if node.crawl.lease_room() == 0 && s.processing == 0 {
@@ -164,9 +164,11 @@ fn permits(node: &Node, s: &StatusSnapshot) -> Finding {
     let storing = mailboxes.store.meter().depth() + mailboxes.deduper.meter().depth();
     let all = "all page permits are taken";
     match (parsing, storing) {
-        (0, 0) => {
-            finding(IdleCode::PermitsTaken, format!("{all}: the store or the parser is slow"), "see /api/v1/actors")
-        }
+        (0, 0) => finding(
+            IdleCode::PermitsTaken,
+            format!("{all}: the store or the parser is slow"),
+            "see `lycosa ctl actors`",
+        ),
         (p, s) if p > s => {
             finding(IdleCode::ParserSlow, format!("{all}: the parser is slow, {p} pages wait"), "raise parse.threads")
         }
@@ -225,7 +227,7 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
             found.push(Finding { until_ms: until.map(|t| t.0), ..finding(code, text(n), advice) });
         }
     };
-    let hosts = |n| counted(n, "host", "hosts");
+    let hosts = |n| counted(n, "host");
     let (robots, dns) = (sum(&|why| why == WaitWhy::RobotsUnreachable), sum(&|why| why == WaitWhy::DnsFailing));
     let (n, until) = sum(&|why| matches!(why, WaitWhy::RetryAfter | WaitWhy::Backoff | WaitWhy::Parked));
     tell(
@@ -244,7 +246,7 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
         IdleCode::HostsBackingOff,
         (n + unseen, until),
         &|n| format!("{} parked (back-off or Retry-After)", hosts(n)),
-        "wait; /api/v1/hosts?state=parked names them and their reasons",
+        "wait; `lycosa ctl hosts --state parked` names them and their reasons",
     );
     tell(
         IdleCode::HostsBackingOff,
@@ -278,8 +280,8 @@ fn dns_sentence(node: &Node) -> String {
 /// No host waits: URLs do, or the first hosts are being taken up.
 fn rest(s: &StatusSnapshot, now: UnixMillis) -> Finding {
     if s.hosts_waiting > 0 || s.processing > 0 {
-        let sentence = format!("{} about to be taken up", counted(s.hosts_waiting, "host is", "hosts are"));
-        return finding(IdleCode::Starting, sentence, "wait; /api/v1/actors shows who is at work");
+        let sentence = format!("{} about to be taken up", are(s.hosts_waiting, "host"));
+        return finding(IdleCode::Starting, sentence, "wait; `lycosa ctl actors` shows who is at work");
     }
     let sentence = match s.waiting {
         1 => "1 URL waits for its next try".to_owned(),
@@ -289,8 +291,8 @@ fn rest(s: &StatusSnapshot, now: UnixMillis) -> Finding {
     Finding { until_ms: until, ..finding(IdleCode::RetriesWaiting, sentence, "wait; fetch.retry_delays says how long") }
 }
 
-fn counted(n: u64, one: &str, many: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+fn are(n: u64, what: &str) -> String {
+    format!("{} {}", counted(n, what), if n == 1 { "is" } else { "are" })
 }
 
 /// The findings in one line; empty when something is being fetched.

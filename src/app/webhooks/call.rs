@@ -29,16 +29,12 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const WAITS: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120)];
 
-/// What is posted.
 #[derive(Serialize)]
 struct Body<'a> {
     #[serde(flatten)]
     notice: &'a Notice,
-    /// Name of the crawl.
     crawl: &'a str,
-    /// Name of the machine.
     node: &'a str,
-    /// Counts at that moment.
     status: &'a StatusSnapshot,
 }
 
@@ -66,7 +62,6 @@ impl Message {
     }
 }
 
-/// Why a call failed.
 enum Failed {
     /// It may go well later.
     Now(String),
@@ -74,7 +69,6 @@ enum Failed {
     Always(String),
 }
 
-/// Calls webhooks.
 #[derive(Clone)]
 pub(super) struct Caller {
     tls: TlsClient,

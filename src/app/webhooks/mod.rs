@@ -42,13 +42,10 @@ pub(super) struct Webhooks {
 /// Why webhooks cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// A secret.
     #[error("[[webhook]] secret_file: {0}")]
     Secret(#[from] TokenError),
-    /// TLS.
     #[error("TLS for webhooks could not be set up: {0}")]
     Tls(#[from] crate::net::tls::TlsSetupError),
-    /// The thread.
     #[error("the thread of the webhooks could not be started: {0}")]
     Thread(#[from] io::Error),
 }

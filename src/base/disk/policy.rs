@@ -77,21 +77,10 @@ pub struct Need {
 
 /// Of what there is too little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum Lack {
-    /// Of space.
-    Bytes {
-        /// Free now.
-        free: u64,
-        /// Needed to go on.
-        needed: u64,
-    },
-    /// Of inodes.
-    Files {
-        /// Free now.
-        free: u64,
-        /// Needed to go on.
-        needed: u64,
-    },
+    Bytes { free: u64, needed: u64 },
+    Files { free: u64, needed: u64 },
 }
 
 impl Need {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use super::probe::allocate;
 
-/// Its name.
 const NAME: &str = "reserve";
 
 /// The reserve of a data folder.

@@ -21,7 +21,6 @@ use crate::telemetry::StatusSnapshot;
 use crate::telemetry::log::escaped;
 use crate::telemetry::summary;
 
-/// What a command asks.
 pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     Ok(match &args.command {
         CtlCommand::Status => Ask::get("/api/v1/status"),
@@ -51,7 +50,6 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     })
 }
 
-/// What an answer says.
 pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<String, CliError> {
     Ok(match command {
         CtlCommand::Status => status(&read(answer)?),

@@ -33,17 +33,14 @@ pub(super) struct Ask {
 }
 
 impl Ask {
-    /// Without a body.
     pub fn get(path: impl Into<String>) -> Self {
         Self { method: Method::GET, path: path.into(), body: String::new() }
     }
 
-    /// Takes something away.
     pub fn delete(path: impl Into<String>) -> Self {
         Self { method: Method::DELETE, path: path.into(), body: String::new() }
     }
 
-    /// A command.
     pub fn post(path: impl Into<String>, body: String) -> Self {
         Self { method: Method::POST, path: path.into(), body }
     }
@@ -53,7 +50,6 @@ impl Ask {
 pub(super) struct Door {
     pub address: SocketAddr,
     token: Option<String>,
-    /// What was typed.
     pub timeout: Option<Duration>,
 }
 
@@ -63,7 +59,6 @@ impl Door {
         self.timeout.unwrap_or(PATIENCE)
     }
 
-    /// Nothing came in time.
     pub fn too_slow(&self) -> CliError {
         self.slower_than(self.patience())
     }

@@ -14,7 +14,7 @@ use super::{escaped_part, read};
 use crate::admin::hosts::{DelayFrom, HostDetail, HostView, RobotsText, Schedule};
 use crate::admin::orders::HostOrdered;
 use crate::admin::views::{HostState, RobotsStanding, RobotsView};
-use crate::base::units::{format_duration, human_size};
+use crate::base::units::{counted, format_duration, human_size};
 use crate::cli::exit::CliError;
 use crate::domain::url::with_schemes;
 use crate::warc::date::iso;
@@ -63,7 +63,6 @@ pub enum HostCommand {
     },
 }
 
-/// The request.
 pub(super) fn ask(args: &HostArgs) -> Ask {
     let host = format!("/api/v1/hosts/{}", escaped_part(&args.name));
     let Some(command) = &args.command else { return Ask::get(host) };
@@ -83,12 +82,10 @@ pub(super) fn ask(args: &HostArgs) -> Ask {
     Ask::post(format!("{host}/{what}"), String::new())
 }
 
-/// What the answer says.
 pub(super) fn told(args: &HostArgs, answer: &str) -> Result<String, CliError> {
     Ok(if args.command.is_none() { detail(&read(answer)?) } else { ordered(&read(answer)?) })
 }
 
-/// What stands now.
 fn ordered(ordered: &HostOrdered) -> String {
     let orders = &ordered.orders;
     let since = [
@@ -116,7 +113,7 @@ fn detail(detail: &HostDetail) -> String {
     let mut facts = vec![
         ("host", format!("{}: {:?}", host.name, host.state).to_lowercase()),
         ("queue", queue(host)),
-        ("done", format!("{} pages, {} given up, {}", host.done, host.errors, human_size(host.bytes))),
+        ("done", format!("{}, {} given up, {}", counted(host.done, "page"), host.errors, human_size(host.bytes))),
         ("next", next(host)),
         ("delay", delay(&detail.schedule)),
     ];
@@ -125,8 +122,10 @@ fn detail(detail: &HostDetail) -> String {
     facts.push(("addresses", addresses(detail)));
     let budget = detail.budget.as_ref().map(|budget| format!("{} of {} pages used", budget.used, budget.pages));
     facts.extend(budget.map(|budget| ("budget", budget)));
-    let robots =
-        detail.robots.iter().map(|r| format!("{}, port {}: {}, {} rules", r.scheme, r.port, standing(r), r.rules));
+    let robots = detail
+        .robots
+        .iter()
+        .map(|r| format!("{}, port {}: {}, {}", r.scheme, r.port, standing(r), counted(r.rules, "rule")));
     facts.extend(robots.map(|robots| ("robots.txt", robots)));
     pairs(&facts)
 }
@@ -135,7 +134,9 @@ fn queue(host: &HostView) -> String {
     let ranks = host.queued_by_rank.iter().enumerate().filter(|(_, n)| **n > 0);
     let ranks: Vec<String> = ranks.map(|(rank, n)| format!("rank {rank}: {n}")).collect();
     let ranks = if ranks.is_empty() { String::new() } else { format!(" ({})", ranks.join(", ")) };
-    format!("{} URLs{ranks}, {} wait for their next try", host.queued, host.due)
+    let due =
+        if host.due == 1 { "1 waits for its next try".into() } else { format!("{} wait for their next try", host.due) };
+    format!("{}{ranks}, {due}", counted(host.queued, "URL"))
 }
 
 fn next(host: &HostView) -> String {
@@ -160,8 +161,10 @@ fn delay(schedule: &Schedule) -> String {
 }
 
 fn trouble(schedule: &Schedule) -> Option<String> {
-    let backoff = (schedule.backoff_steps > 0).then(|| format!("back-off of {} steps", schedule.backoff_steps));
-    let refusals = (schedule.refusals > 0).then(|| format!("{} refusals in a row", schedule.refusals));
+    let backoff =
+        (schedule.backoff_steps > 0).then(|| format!("back-off of {}", counted(schedule.backoff_steps.into(), "step")));
+    let refusals =
+        (schedule.refusals > 0).then(|| format!("{} in a row", counted(schedule.refusals.into(), "refusal")));
     let parts: Vec<String> = [backoff, refusals].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -188,7 +191,6 @@ pub struct RobotsArgs {
     pub text: bool,
 }
 
-/// The request.
 pub(super) fn ask_robots(args: &RobotsArgs) -> Result<Ask, CliError> {
     let path = |host: &str| format!("/api/v1/hosts/{}/robots", escaped_part(host));
     let of = args.of.trim();
@@ -205,7 +207,6 @@ pub(super) fn ask_robots(args: &RobotsArgs) -> Result<Ask, CliError> {
     Ok(Ask::get(format!("{}?url={}", path(host), escaped_part(of))))
 }
 
-/// What the answer says.
 pub(super) fn robots_told(args: &RobotsArgs, answer: &RobotsText) -> String {
     let robots = &answer.robots;
     let mut facts = vec![("of", format!("{}, port {}", robots.scheme, robots.port)), ("in force", standing(robots))];
@@ -282,7 +283,7 @@ mod tests {
             "addresses": ["127.0.0.1"], "address_fault": null, "budget": {"pages": 100, "used": 32, "left": 68}, "robots": [],
         });
         let expected = "host       a.test: parked\n\
-                        queue      9 URLs (rank 0: 7, rank 2: 2), 1 wait for their next try\n\
+                        queue      9 URLs (rank 0: 7, rank 2: 2), 1 waits for its next try\n\
                         done       30 pages, 2 given up, 2.0 KiB\n\
                         next       not before 2024-05-06T07:08:09Z: the gap between two requests\n\
                         delay      2500ms between two requests (politeness.min_delay, rules of its own), 1 at a time\n\

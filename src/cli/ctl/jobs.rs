@@ -63,7 +63,6 @@ const JOBS: &[Column] = &[
     Column("error", "/error", Form::Plain),
 ];
 
-/// The request.
 pub(super) fn ask(args: &JobsArgs) -> Ask {
     match &args.command {
         None => Ask::get("/api/v1/jobs"),
@@ -72,7 +71,6 @@ pub(super) fn ask(args: &JobsArgs) -> Ask {
     }
 }
 
-/// What the answer says.
 pub(super) fn told(args: &JobsArgs, answer: &str) -> Result<String, CliError> {
     Ok(match &args.command {
         None => listed(&read(answer)?, JOBS),

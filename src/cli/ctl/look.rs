@@ -153,7 +153,6 @@ pub(super) fn list(base: &str, own: &[(&str, &Option<String>)], paging: &PagingA
     Ask::get(path(base, &own.chain(paging).collect::<Vec<_>>()))
 }
 
-/// What a command asks.
 pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
     Ok(match command {
         LookCommand::Explain { url, .. } => Ask::get(path("/api/v1/explain", &[("url", Some(url.clone()))])),
@@ -239,7 +238,6 @@ const ACTORS: &[Column] = &[
     Column("last fault", "/last_fault/why", Form::Plain),
 ];
 
-/// What an answer says.
 pub(super) fn told(command: &LookCommand, answer: &str) -> Result<String, CliError> {
     Ok(match command {
         LookCommand::Explain { all, .. } => explanation(read(answer)?, *all),

@@ -169,7 +169,7 @@ fn make(door: &Door, host: Option<String>) -> Result<(), CliError> {
     let mut job: JobView = read(&answer)?;
     let mut err = std::io::stderr();
     let live = err.is_terminal();
-    let _ = writeln!(err, "job {} reads the archive; Ctrl-C leaves it to itself (/api/v1/jobs/{0})", job.id);
+    let _ = writeln!(err, "job {} reads the archive; Ctrl-C leaves it to itself (`lycosa ctl jobs show {0}`)", job.id);
     while job.state == JobState::Running {
         std::thread::sleep(LOOK);
         job = get(door, &format!("/api/v1/jobs/{}", job.id))?;

@@ -81,7 +81,6 @@ pub enum SettingsPart {
     History,
 }
 
-/// What a command asks.
 pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
     let patch = |query: &str, changes: Map<String, Value>| {
         let (path, body) = (format!("/api/v1/settings{query}"), Value::Object(changes).to_string());

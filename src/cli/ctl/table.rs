@@ -13,7 +13,6 @@ use crate::warc::date::iso;
 /// How a value is shown.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
-    /// As it is.
     Plain,
     /// Milliseconds since 1970, as a moment in UTC.
     Time,

@@ -97,7 +97,6 @@ const FAILED: &[Column] = &[
     Column("found on", "/page", Form::Plain),
 ];
 
-/// The request.
 pub(super) fn ask(command: &UrlsCommand) -> Ask {
     match command {
         UrlsCommand::Rejected { reason, host, paging } => {

@@ -65,7 +65,6 @@ pub(super) struct RedirectReport {
     to: Option<String>,
     /// `location`, `refresh_header` or `meta_refresh`.
     by: &'static str,
-    /// As written.
     written: Option<String>,
     /// What a crawl would do with it: `take`, or why it does not go there.
     verdict: String,

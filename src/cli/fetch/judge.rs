@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::session::Session;
+use crate::base::units::counted;
 use crate::cli::exit::CliError;
 use crate::content::html::LinkKind;
 use crate::crawl::admit::{LINK, explain};
@@ -22,7 +23,6 @@ pub(super) type FoundWay<'v> = (FoundAs, Option<&'v str>);
 pub(super) struct Judged {
     /// Why it is turned away, if it is.
     pub reason: Option<Rejection>,
-    /// The rule that decided.
     pub rule: String,
 }
 
@@ -90,7 +90,7 @@ impl<'s> Judge<'s> {
         let max = self.session.max_redirects();
         let judged = match self.rules(to, 0, LINK) {
             Judged { reason: None, .. } if hops > usize::from(max) => {
-                let rule = format!("{hops} redirects in a row are more than fetch.max_redirects {max}");
+                let rule = format!("{} in a row: fetch.max_redirects allows {max}", counted(hops as u64, "redirect"));
                 Judged { reason: Some(Rejection::Redirects), rule }
             }
             judged => judged,

@@ -20,7 +20,6 @@ pub(super) struct PageReport {
     title: Option<String>,
     description: Option<String>,
     keywords: Vec<String>,
-    /// That of the markup.
     canonical: Option<String>,
     base: Option<String>,
     noindex: bool,

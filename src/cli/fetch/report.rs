@@ -95,7 +95,6 @@ impl Report {
         self.answer.is_some() && self.stopped.is_none()
     }
 
-    /// Whether redirects were followed.
     pub(super) fn has_hops(&self) -> bool {
         !self.hops.is_empty()
     }
@@ -159,7 +158,6 @@ pub(super) struct Checks {
 struct RulesReport {
     /// `take`, or why a crawl turns it away.
     verdict: String,
-    /// The rule that decided.
     rule: String,
 }
 

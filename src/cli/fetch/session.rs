@@ -37,7 +37,6 @@ use crate::telemetry::advice::advice;
 /// A wait longer than this is told.
 const WORTH_TELLING: Duration = Duration::from_secs(2);
 
-/// Everything one fetch needs.
 pub(super) struct Session {
     pub rules: Rules,
     pub live: Live,
@@ -124,7 +123,6 @@ impl Known {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Robots {
     pub url: String,
-    /// Its status code.
     pub outcome: String,
     pub allowed: bool,
     /// False when nothing is known and so nothing is allowed.
@@ -145,7 +143,12 @@ impl Session {
         let resolver = Resolver::new(settings.dns.clone()).map_err(CliError::usage)?;
         let budget = SpillBudget::new(settings.fetch.max_spill);
         let memory_body = settings.fetch_limits().memory_body;
-        let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
+        let spill = SpillConfig {
+            dir: std::env::temp_dir(),
+            memory_body,
+            shared: SpillBudget::new(settings.fetch.body_memory),
+            budget,
+        };
         let (verify, old) = (settings.tls.verify, settings.tls.old);
         let clock = Clock::real();
         let access = settings.access(&clock).map_err(CliError::usage)?;
@@ -320,7 +323,9 @@ impl Session {
                     Ok(reply) => reply.fetched,
                     Err(why) => {
                         let report = Report::fault(why.reason);
-                        fault = Some(why);
+                        let of = format!("its robots.txt redirects to {at}, which gave no answer: ");
+                        let of = if at.host() == url.host() { String::new() } else { of };
+                        fault = Some(NoAnswer { detail: of + &why.detail, ..why });
                         return Some(report);
                     }
                 };

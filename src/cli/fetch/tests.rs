@@ -73,6 +73,17 @@ fn args(address: SocketAddr, path: &str) -> FetchArgs {
     }
 }
 
+/// The same with a setting.
+fn set(mut args: FetchArgs, setting: &str) -> FetchArgs {
+    args.settings.sets.push(setting.to_owned());
+    args
+}
+
+/// The report of one fetch as JSON.
+fn report(args: FetchArgs) -> serde_json::Value {
+    json(&fetch(&FetchArgs { json: true, ..args }).1)
+}
+
 fn fetch(args: &FetchArgs) -> (Exit, String) {
     let mut out = Vec::new();
     let exit = run(args, &mut out).unwrap();
@@ -129,8 +140,7 @@ fn what_a_sitemap_names_is_shown_with_what_a_crawl_does_about_it() {
 #[test]
 fn the_report_is_json_on_request() {
     let address = serve(ROBOTS);
-    let (_, text) = fetch(&FetchArgs { json: true, ..args(address, "/start") });
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let value = report(args(address, "/start"));
     assert_eq!(value["answer"]["status"], 200);
     assert_eq!(value["robots"]["allowed"], true);
     assert_eq!(value["answer"]["page"]["links"][0]["url"], format!("http://{address}/next"));
@@ -149,8 +159,7 @@ fn what_an_answer_says_of_itself_is_shown() {
     let marked = b"HTTP/1.1 200 X\r\nContent-Type: text/html; charset=big5\r\nX-Robots-Tag: noindex, x: none\r\n\
         Link: </c>; rel=canonical\r\nContent-Usage: train-ai=n\r\nContent-Length: 17\r\n\r\n<script></script>";
     let address = serve_raw(rules, marked);
-    let (_, text) = fetch(&FetchArgs { json: true, ..args(address, "/start") });
-    let answer = &json(&text)["answer"];
+    let answer = &report(args(address, "/start"))["answer"];
     assert_eq!((&answer["kind"], &answer["module"]), (&"html".into(), &"html".into()));
     assert_eq!((&answer["page"]["charset"], &answer["page"]["charset_source"]), (&"Big5".into(), &"header".into()));
     assert_eq!(answer["notes"], serde_json::json!(["needs_script", "noindex"]));
@@ -195,11 +204,17 @@ fn what_robots_txt_answered_is_told_and_means_what_it_means_to_a_crawl() {
         ("500 X".to_owned(), "500", none),
     ] {
         let answer: &'static [u8] = whole(&answer).leak();
-        let mut args = args(serve_raw(answer, NO_RULES), "/start");
-        args.settings.sets.push("scope.deny_hosts=no.test".into());
-        let (_, text) = fetch(&args);
+        let (_, text) = fetch(&set(args(serve_raw(answer, NO_RULES), "/start"), "scope.deny_hosts=no.test"));
         assert!(text.contains(&format!("robots.txt {told}\n")) && text.contains(means), "{text}");
     }
+}
+
+#[test]
+fn the_target_of_a_redirected_robots_txt_that_failed_is_named() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let args = args(serve_raw(whole("302 X\nLocation: http://b.test/rules").leak(), NO_RULES), "/start");
+    let error = run(&set(args, &format!("dns.overrides={{'b.test'='{closed}'}}")), &mut Vec::new()).unwrap_err();
+    assert!(error.message.contains("its robots.txt redirects to http://b.test/rules, which gave no answer"), "{error}");
 }
 
 #[test]
@@ -226,9 +241,7 @@ fn what_robots_txt_disallows_is_not_fetched_unless_robots_are_not_respected() {
     let (exit, text) = fetch(&private);
     assert_eq!(exit, Exit::Error);
     assert!(text.contains("disallow: 2: Disallow: /private") && text.contains("respect_robots=false"), "{text}");
-    let mut own = private;
-    own.settings.sets.push("politeness.respect_robots=false".into());
-    let (exit, text) = fetch(&own);
+    let (exit, text) = fetch(&set(private, "politeness.respect_robots=false"));
     assert!(exit == Exit::Done && text.contains("HTTP/1.1 200"), "{text}");
 }
 
@@ -253,8 +266,11 @@ fn an_address_that_is_not_public_is_refused_with_what_to_type() {
 #[test]
 fn a_public_url_needs_a_contact_and_a_bad_one_is_bad_usage() {
     for url in ["https://example.org/", "nonsense"] {
-        let args = FetchArgs { url: url.into(), ..args("127.0.0.1:9".parse().unwrap(), "/") };
-        assert_eq!(run(&args, &mut Vec::new()).unwrap_err().exit, Exit::Usage);
+        let args = FetchArgs { url: url.into(), json: true, ..args("127.0.0.1:9".parse().unwrap(), "/") };
+        let mut out = Vec::new();
+        let error = run(&args, &mut out).unwrap_err();
+        assert_eq!(error.exit, Exit::Usage);
+        assert_eq!(json(std::str::from_utf8(&out).unwrap()), json(&error.json()), "the error is all that is told");
     }
 }
 
@@ -337,15 +353,15 @@ fn redirects_end_at_their_limit_at_loops_and_at_what_a_crawl_turns_away() {
         assert_eq!(report["hops"].as_array().unwrap().len(), hops, "{text}");
     }
     let (_, text) = follow(address, "/0", false);
-    let limit = "stopped      too many redirects: 11 redirects in a row are more than fetch.max_redirects 10; the next would be";
+    let limit =
+        "stopped      too many redirects: 11 redirects in a row: fetch.max_redirects allows 10; the next would be";
     assert!(text.contains(&format!("\n{limit} http://{address}/11\n")), "{text}");
     let (exit, text) = fetch(&args(address, "/itself"));
     assert!(exit == Exit::Done && text.contains("redirect     to itself; a crawl goes no further"), "{text}");
     assert!(text.contains("notes        redirect_self\n") && text.contains("verdict      stored\n"), "{text}");
-    let mut none = FetchArgs { follow: true, ..args(address, "/0") };
-    none.settings.sets.push("fetch.max_redirects=0".into());
-    let (exit, text) = fetch(&none);
-    assert!(exit == Exit::Error && text.contains("1 redirects in a row are more than fetch.max_redirects 0"), "{text}");
+    let none = FetchArgs { follow: true, ..args(address, "/0") };
+    let (exit, text) = fetch(&set(none, "fetch.max_redirects=0"));
+    assert!(exit == Exit::Error && text.contains("1 redirect in a row: fetch.max_redirects allows 0"), "{text}");
 }
 
 #[test]
@@ -355,13 +371,13 @@ fn a_firewall_in_place_of_the_site_is_told() {
     for part in ["verdict      challenge: not stored, tried again after", "challenge    a firewall answered"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
-    let answer = &json(&fetch(&FetchArgs { json: true, ..args(address, "/wall") }).1)["answer"];
+    let answer = &report(args(address, "/wall"))["answer"];
     assert_eq!((&answer["challenge"], &answer["stored"], &answer["page"]), (&true.into(), &false.into(), &().into()));
 }
 
 #[test]
 fn an_error_is_no_page_as_in_a_crawl() {
-    let report = json(&fetch(&FetchArgs { json: true, ..args(serve_paths(ways), "/gone") }).1);
+    let report = report(args(serve_paths(ways), "/gone"));
     let answer = &report["answer"];
     assert_eq!((&answer["page"], &answer["canonical"], &answer["kind"]), (&().into(), &().into(), &().into()));
     assert_eq!((&answer["notes"], &answer["links"]), (&serde_json::json!([]), &().into()));
@@ -371,9 +387,7 @@ fn an_error_is_no_page_as_in_a_crawl() {
 #[test]
 fn links_of_the_head_and_folders_are_listed_with_those_of_the_page_each_taken_once() {
     let address = serve_paths(ways);
-    let mut ascending = FetchArgs { json: true, ..args(address, "/links") };
-    ascending.settings.sets.push("crawl.ascend=true".into());
-    let report = json(&fetch(&ascending).1);
+    let report = report(set(args(address, "/links"), "crawl.ascend=true"));
     let rows: Vec<_> = report["answer"]["page"]["links"]
         .as_array()
         .unwrap()
@@ -402,14 +416,10 @@ fn links_of_the_head_and_folders_are_listed_with_those_of_the_page_each_taken_on
 
 #[test]
 fn what_the_settings_leave_out_of_the_archive_is_told() {
-    let mut skipping = args(serve_paths(ways), "/links");
-    skipping.settings.sets.push("store.skip_types=text/*".into());
-    let (_, text) = fetch(&skipping);
+    let (_, text) = fetch(&set(args(serve_paths(ways), "/links"), "store.skip_types=text/*"));
     assert!(text.contains("verdict      read for links, not stored: store.skip_types names text/html\n"), "{text}");
     let only = |path: &str, statuses: &str| {
-        let mut asked = args(serve_paths(ways), path);
-        asked.settings.sets.push(format!("store.statuses={statuses}"));
-        fetch(&asked).1
+        fetch(&set(args(serve_paths(ways), path), &format!("store.statuses={statuses}"))).1
     };
     let text = only("/links", "404");
     assert!(text.contains("verdict      read for links, not stored: store.statuses does not name 200\n"), "{text}");
@@ -421,11 +431,10 @@ fn what_the_settings_leave_out_of_the_archive_is_told() {
 #[test]
 fn the_url_asked_for_is_judged_by_the_rules_of_a_crawl() {
     let address = serve_paths(ways);
-    let mut elsewhere = args(address, "/end/../end?utm_source=x");
+    let elsewhere = args(address, "/end/../end?utm_source=x");
     let (_, text) = fetch(&elsewhere);
     assert!(text.contains(&format!("written      http://{address}/end/../end?utm_source=x\n")), "{text}");
     assert!(text.contains("rules        take: "), "{text}");
-    elsewhere.settings.sets.push("crawl.seeds=http://other.test/".into());
-    let (_, text) = fetch(&elsewhere);
+    let (_, text) = fetch(&set(elsewhere, "crawl.seeds=http://other.test/"));
     assert!(text.contains("rules        scope: "), "{text}");
 }

@@ -9,6 +9,7 @@ use super::{Checked, Wrong, accepted, ensure, is_name, is_seed, is_web_url, not_
 use crate::config::sections::*;
 use crate::config::settings::Agent;
 use crate::domain::login::login_refused;
+use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::ScopeMode;
 use crate::domain::seed::check_said;
 use crate::domain::url::UrlPatterns;
@@ -105,7 +106,7 @@ pub(super) fn check_frontier(frontier: &FrontierSection) -> Checked {
     positive("frontier.host_quantum.time", frontier.host_quantum.time)
 }
 
-pub(super) fn check_politeness(politeness: &PolitenessSection, robots: &RobotsSection) -> Checked {
+pub(super) fn check_politeness(politeness: &PolitenessSection, robots: &RobotsCachePolicy) -> Checked {
     let factor = politeness.delay_factor;
     ensure(factor.is_finite(), "politeness.delay_factor", || "must be a number from 0 to 1000".into())?;
     within("politeness.delay_factor", factor, 0.0, 1_000.0)?;

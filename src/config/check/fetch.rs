@@ -15,6 +15,7 @@ pub(super) fn check_fetch(fetch: &FetchSection) -> Checked {
     within("fetch.max_body", fetch.max_body, 1_024, 1 << 40)?;
     within("fetch.max_decoded", fetch.max_decoded, 1_024, 1 << 40)?;
     within("fetch.max_spill", fetch.max_spill, 1 << 20, 1 << 50)?;
+    within("fetch.body_memory", fetch.body_memory, 0, 1 << 40)?;
     let fits = fetch.max_spill >= fetch.max_body;
     ensure(fits, "fetch.max_spill", || "must not be less than fetch.max_body: such a body could never be kept".into())?;
     within("fetch.max_redirects", fetch.max_redirects, 0, 50)?;

@@ -62,7 +62,6 @@ fn is_name(text: &str) -> bool {
 }
 
 impl Settings {
-    /// Checks every value.
     pub(super) fn from_form(mut form: FileForm) -> Result<Self, Wrong> {
         check_crawl(&form.crawl)?;
         check_scope(&form.scope)?;

@@ -61,7 +61,6 @@ pub(super) fn check_checkpoint(checkpoint: &CheckpointSection) -> Checked {
     })
 }
 
-/// Where copies go.
 fn check_place(key: &str, place: Option<&str>) -> Checked {
     accepted(key, place.map(Target::parse).transpose())
 }

@@ -17,37 +17,31 @@ pub enum ProxyDns {
     Remote,
 }
 
-/// `[proxy]`: proxies of HTTP and SOCKS 5.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ProxySection {
-    /// For http: `http://[user:password@]host:port`, or `socks5://…`, or `socks5h://…`.
-    pub http: Option<ProxyUrl>,
-    /// For https.
-    pub https: Option<ProxyUrl>,
-    /// Who looks names up.
-    pub dns: ProxyDns,
-    /// Hosts that are reached without: `intranet.example`, `*.intranet.example`.
-    pub except: Vec<String>,
+section! {
+    /// `[proxy]`: proxies of HTTP and SOCKS 5.
+    ProxySection {
+        /// For http: `http://[user:password@]host:port`, or `socks5://…`, or `socks5h://…`.
+        http: Option<ProxyUrl> = None;
+        /// For https.
+        https: Option<ProxyUrl> = None;
+        /// Who looks names up.
+        dns: ProxyDns = ProxyDns::default();
+        /// Hosts that are reached without: `intranet.example`, `*.intranet.example`.
+        except: Vec<String> = Vec::new();
+    }
 }
 
-/// `[cookies]`: kept in memory, to the end of the process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CookiesSection {
-    /// Whether cookies are kept and sent.
-    pub enabled: bool,
-    /// Cookies of one host or domain.
-    pub per_host: usize,
-    /// Bytes of one cookie.
-    pub max_bytes: usize,
-    /// Hosts and domains with cookies.
-    pub max_hosts: usize,
-}
-
-impl Default for CookiesSection {
-    fn default() -> Self {
-        Self { enabled: false, per_host: 50, max_bytes: 4_096, max_hosts: 500 }
+section! {
+    /// `[cookies]`: kept in memory, to the end of the process.
+    CookiesSection {
+        /// Whether cookies are kept and sent.
+        enabled: bool = false;
+        /// Cookies of one host or domain.
+        per_host: usize = 50;
+        /// Bytes of one cookie.
+        max_bytes: usize = 4_096;
+        /// Hosts and domains with cookies.
+        max_hosts: usize = 500;
     }
 }
 

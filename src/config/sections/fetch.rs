@@ -32,44 +32,26 @@ pub enum GroupBy {
     Ip,
 }
 
-/// `[politeness]`: the gap between the end of an answer and the next request to the same host is the largest of
-/// `min_delay`, the robots Crawl-delay and `delay_factor` times the last answer's time (at most `max_delay`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PolitenessSection {
-    /// Shortest gap.
-    #[serde(with = "duration")]
-    pub min_delay: Duration,
-    /// Multiple of the last answer's time.
-    pub delay_factor: f64,
-    /// Cap of that multiple; never of a Crawl-delay.
-    #[serde(with = "duration")]
-    pub max_delay: Duration,
-    /// Whether robots.txt is obeyed.
-    pub respect_robots: bool,
-    /// Whether `nofollow` of robots meta, `X-Robots-Tag` and `rel` is obeyed; as `respect_robots` when absent.
-    pub respect_nofollow: Option<bool>,
-    /// Which hosts share one connection and its gap.
-    pub group_by: GroupBy,
-    /// Requests in flight at one public address, whatever the hosts; not counting hosts whose `[[host]]` asks for more.
-    pub per_ip_connections: u32,
-    /// Shortest time between the starts of two requests to one public address.
-    #[serde(with = "duration")]
-    pub per_ip_gap: Duration,
-}
-
-impl Default for PolitenessSection {
-    fn default() -> Self {
-        Self {
-            min_delay: secs(1),
-            delay_factor: 5.0,
-            max_delay: secs(30),
-            respect_robots: true,
-            respect_nofollow: None,
-            group_by: GroupBy::Host,
-            per_ip_connections: 4,
-            per_ip_gap: Duration::from_millis(250),
-        }
+section! {
+    /// `[politeness]`: the gap between the end of an answer and the next request to the same host is the largest of
+    /// `min_delay`, the robots Crawl-delay and `delay_factor` times the last answer's time (at most `max_delay`).
+    PolitenessSection {
+        /// Shortest gap.
+        min_delay: Duration as "duration" = secs(1);
+        /// Multiple of the last answer's time.
+        delay_factor: f64 = 5.0;
+        /// Cap of that multiple; never of a Crawl-delay.
+        max_delay: Duration as "duration" = secs(30);
+        /// Whether robots.txt is obeyed.
+        respect_robots: bool = true;
+        /// Whether `nofollow` of robots meta, `X-Robots-Tag` and `rel` is obeyed; as `respect_robots` when absent.
+        respect_nofollow: Option<bool> = None;
+        /// Which hosts share one connection and its gap.
+        group_by: GroupBy = GroupBy::Host;
+        /// Requests in flight at one public address, whatever the hosts; not counting hosts whose `[[host]]` asks for more.
+        per_ip_connections: u32 = 4;
+        /// Shortest time between the starts of two requests to one public address.
+        per_ip_gap: Duration as "duration" = Duration::from_millis(250);
     }
 }
 
@@ -105,92 +87,42 @@ fn host_pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::
     String::deserialize(from).map(|pattern| ascii_pattern(&pattern))
 }
 
-/// `[robots]`: how robots.txt files are kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RobotsSection {
-    /// A copy is used for so long (RFC 9309: at most 24 hours).
-    #[serde(with = "duration")]
-    pub max_age: Duration,
-    /// Waits before an unreachable robots.txt is asked for again; the last repeats.
-    #[serde(with = "durations")]
-    pub error_retry: Vec<Duration>,
-    /// While it is unreachable an old copy is used for so long.
-    #[serde(with = "duration")]
-    pub keep_stale: Duration,
-}
-
-impl Default for RobotsSection {
-    fn default() -> Self {
-        Self {
-            max_age: secs(86_400),
-            error_retry: vec![secs(300), secs(900), secs(3_600)],
-            keep_stale: secs(30 * 86_400),
-        }
-    }
-}
-
-/// `[fetch]`: requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FetchSection {
-    /// Requests in flight.
-    pub concurrency: usize,
-    /// Fetcher threads.
-    pub threads: usize,
-    /// A longer body is cut and marked.
-    #[serde(with = "size")]
-    pub max_body: u64,
-    /// A body that decompresses to more is cut and marked.
-    #[serde(with = "size")]
-    pub max_decoded: u64,
-    /// Bodies above 64 KiB wait in temporary files, of so many bytes together.
-    #[serde(with = "size")]
-    pub max_spill: u64,
-    /// Redirects followed in a row.
-    pub max_redirects: u8,
-    /// `Accept-Encoding` header.
-    pub accept_encoding: String,
-    /// `Accept-Language` header.
-    pub accept_language: Option<String>,
-    /// Further headers of every request.
-    #[serde(serialize_with = "secrets::headers")]
-    pub headers: BTreeMap<String, String>,
-    /// Addresses of this machine that connections come from, one of each family.
-    pub source_address: Vec<IpAddr>,
-    /// Bytes a second of all fetches together; 0 for no limit.
-    #[serde(with = "size")]
-    pub max_bandwidth: u64,
-    /// Further tries after 408, 425, 429, 5xx, a challenge and network faults.
-    pub retries: u8,
-    /// Waits before them; the last repeats.
-    #[serde(with = "durations")]
-    pub retry_delays: Vec<Duration>,
-    /// So many consecutive 403, 429, 503 or challenge pages pause a host for an hour.
-    pub waf_brake: u32,
-    /// Time-outs.
-    pub timeouts: TimeoutsSection,
-}
-
-impl Default for FetchSection {
-    fn default() -> Self {
-        Self {
-            concurrency: 200,
-            threads: 1,
-            max_body: 100 << 20,
-            max_decoded: 200 << 20,
-            max_spill: 1 << 30,
-            max_redirects: 10,
-            accept_encoding: "gzip".into(),
-            accept_language: None,
-            headers: BTreeMap::new(),
-            source_address: Vec::new(),
-            max_bandwidth: 0,
-            retries: 3,
-            retry_delays: vec![secs(60), secs(900), secs(7_200)],
-            waf_brake: 20,
-            timeouts: TimeoutsSection::default(),
-        }
+section! {
+    /// `[fetch]`: requests.
+    FetchSection {
+        /// Requests in flight.
+        concurrency: usize = 200;
+        /// Fetcher threads.
+        threads: usize = 1;
+        /// A longer body is cut and marked.
+        max_body: u64 as "size" = 100 << 20;
+        /// A body that decompresses to more is cut and marked.
+        max_decoded: u64 as "size" = 200 << 20;
+        /// Bodies above 64 KiB, and up to 1 MiB, share so much memory, as long as there is room.
+        body_memory: u64 as "size" = 16 << 20;
+        /// Others wait in temporary files, of so many bytes together.
+        max_spill: u64 as "size" = 1 << 30;
+        /// Redirects followed in a row.
+        max_redirects: u8 = 10;
+        /// `Accept-Encoding` header.
+        accept_encoding: String = "gzip".into();
+        /// `Accept-Language` header.
+        accept_language: Option<String> = None;
+        /// Further headers of every request.
+        #[serde(serialize_with = "secrets::headers")]
+        headers: BTreeMap<String, String> = BTreeMap::new();
+        /// Addresses of this machine that connections come from, one of each family.
+        source_address: Vec<IpAddr> = Vec::new();
+        /// Bytes a second of all fetches together; 0 for no limit.
+        max_bandwidth: u64 as "size" = 0;
+        /// Further tries after 408, 425, 429, 5xx, a challenge and network faults.
+        retries: u8 = 3;
+        /// Waits before them; the last repeats.
+        retry_delays: Vec<Duration> as "durations" = vec![secs(60), secs(900), secs(7_200)];
+        /// So many consecutive 403, 429, 503 or challenge pages pause a host for an hour.
+        waf_brake: u32 = 20;
+        /// Time-outs.
+        timeouts: TimeoutsSection = TimeoutsSection::default();
     }
 }
 
@@ -202,22 +134,22 @@ impl FetchSection {
     }
 }
 
-/// `[net]`: which addresses may be connected to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NetSection {
-    /// Besides public addresses: `10.0.0.0/8`, `127.0.0.1/32:8500`, `*.intranet.example`.
-    pub allow: Vec<String>,
+section! {
+    /// `[net]`: which addresses may be connected to.
+    NetSection {
+        /// Besides public addresses: `10.0.0.0/8`, `127.0.0.1/32:8500`, `*.intranet.example`.
+        allow: Vec<String> = Vec::new();
+    }
 }
 
-/// `[tls]`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TlsSection {
-    /// Certificates.
-    pub verify: TlsVerify,
-    /// Servers of TLS 1.0, 1.1, or 1.2 with CBC or RSA key exchange.
-    pub old: TlsOld,
-    /// PEM files of certificates to be trusted beside Mozilla's.
-    pub roots: Vec<PathBuf>,
+section! {
+    /// `[tls]`.
+    TlsSection {
+        /// Certificates.
+        verify: TlsVerify = TlsVerify::default();
+        /// Servers of TLS 1.0, 1.1, or 1.2 with CBC or RSA key exchange.
+        old: TlsOld = TlsOld::default();
+        /// PEM files of certificates to be trusted beside Mozilla's.
+        roots: Vec<PathBuf> = Vec::new();
+    }
 }

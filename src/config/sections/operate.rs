@@ -8,21 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::base::units::{duration, optional_duration, optional_size};
 use crate::telemetry::notice::NoticeKind;
 
-/// `[admin]`: the HTTP endpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AdminSection {
-    /// Address and port, port 0 for any free one, or `off`.
-    pub listen: String,
-    /// File with the bearer token; it is made when it is not there. A token is required off loopback.
-    pub token_file: Option<PathBuf>,
-    /// File with a token that only looks.
-    pub read_token_file: Option<PathBuf>,
-}
-
-impl Default for AdminSection {
-    fn default() -> Self {
-        Self { listen: "127.0.0.1:7700".into(), token_file: None, read_token_file: None }
+section! {
+    /// `[admin]`: the HTTP endpoint.
+    AdminSection {
+        /// Address and port, port 0 for any free one, or `off`.
+        listen: String = "127.0.0.1:7700".into();
+        /// File with the bearer token; it is made when it is not there. A token is required off loopback.
+        token_file: Option<PathBuf> = None;
+        /// File with a token that only looks.
+        read_token_file: Option<PathBuf> = None;
     }
 }
 
@@ -54,51 +48,32 @@ pub fn admin_token_in_environment() -> bool {
     [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// `[memory]`: fewer pages are taken at a time before the process has more than this.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MemorySection {
-    /// Bytes of the whole process; three quarters of what machine and control group allow when absent.
-    #[serde(with = "optional_size")]
-    pub max: Option<u64>,
+section! {
+    /// `[memory]`: fewer pages are taken at a time before the process has more than this.
+    MemorySection {
+        /// Bytes of the whole process; three quarters of what machine and control group allow when absent.
+        max: Option<u64> as "optional_size" = None;
+    }
 }
 
-/// `[supervision]`: what becomes of actors that die or hang.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SupervisionSection {
-    /// Rest after an actor's first death, doubled by each further one inside the window; a random part of its second half
-    /// is left out.
-    #[serde(with = "duration")]
-    pub backoff: Duration,
-    /// Longest rest.
-    #[serde(with = "duration")]
-    pub backoff_max: Duration,
-    /// Deaths of one actor inside the window that are forgiven; one more stops the node with exit code 70.
-    pub budget: usize,
-    /// The window.
-    #[serde(with = "duration")]
-    pub window: Duration,
-    /// A wait for an answer (resolver, fetch, report) that lasts longer than this hangs, and its actor is replaced. Half as
-    /// long again as the slowest request may take, when absent.
-    #[serde(with = "optional_duration")]
-    pub hung_after: Option<Duration>,
-    /// A thread that has not moved for so long is blocked, and the process ends with exit code 70.
-    #[serde(with = "duration")]
-    pub blocked_after: Duration,
-}
-
-impl Default for SupervisionSection {
-    fn default() -> Self {
-        Self {
-            backoff: Duration::from_millis(50),
-            // So short that the budget can be spent inside the window: an actor that always dies stops the node.
-            backoff_max: Duration::from_secs(1),
-            budget: 20,
-            window: Duration::from_secs(60),
-            hung_after: None,
-            blocked_after: Duration::from_secs(3 * 60),
-        }
+section! {
+    /// `[supervision]`: what becomes of actors that die or hang.
+    SupervisionSection {
+        /// Rest after an actor's first death, doubled by each further one inside the window; a random part of its second half
+        /// is left out.
+        backoff: Duration as "duration" = Duration::from_millis(50);
+        /// Longest rest.
+        // So short that the budget can be spent inside the window: an actor that always dies stops the node.
+        backoff_max: Duration as "duration" = Duration::from_secs(1);
+        /// Deaths of one actor inside the window that are forgiven; one more stops the node with exit code 70.
+        budget: usize = 20;
+        /// The window.
+        window: Duration as "duration" = Duration::from_secs(60);
+        /// A wait for an answer (resolver, fetch, report) that lasts longer than this hangs, and its actor is replaced. Half as
+        /// long again as the slowest request may take, when absent.
+        hung_after: Option<Duration> as "optional_duration" = None;
+        /// A thread that has not moved for so long is blocked, and the process ends with exit code 70.
+        blocked_after: Duration as "duration" = Duration::from_secs(3 * 60);
     }
 }
 

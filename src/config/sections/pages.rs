@@ -7,68 +7,42 @@ use serde::{Deserialize, Serialize};
 use crate::base::units::{duration, optional_duration, size};
 use crate::content::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
 
-/// `[parse]`: pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ParseSection {
-    /// Parser threads; one a core when absent.
-    pub threads: Option<usize>,
-    /// Only so much of a page is parsed.
-    #[serde(with = "size")]
-    pub max_parse: u64,
-    /// A larger page is not read into a tree for the rules of `[[extract]]`.
-    #[serde(with = "size")]
-    pub max_extract: u64,
-    /// Links taken from one page.
-    pub max_links_per_page: usize,
-    /// Whether images, scripts, style sheets and the like are links too.
-    pub assets: bool,
-}
-
-impl Default for ParseSection {
-    fn default() -> Self {
-        Self { threads: None, max_parse: 200 << 20, max_extract: 2 << 20, max_links_per_page: 100_000, assets: false }
+section! {
+    /// `[parse]`: pages.
+    ParseSection {
+        /// Parser threads; one a core when absent.
+        threads: Option<usize> = None;
+        /// Only so much of a page is parsed.
+        max_parse: u64 as "size" = 200 << 20;
+        /// A larger page is not read into a tree for the rules of `[[extract]]`.
+        max_extract: u64 as "size" = 2 << 20;
+        /// Links taken from one page.
+        max_links_per_page: usize = 100_000;
+        /// Whether images, scripts, style sheets and the like are links too.
+        assets: bool = false;
     }
 }
 
-/// `[sitemaps]`: sitemaps, and where they are looked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SitemapsSection {
-    /// Whether those that robots.txt names are fetched.
-    #[serde(rename = "use")]
-    pub in_use: bool,
-    /// Whether `/sitemap.xml` and `/sitemap_index.xml` are asked for where robots.txt names none.
-    pub well_known: bool,
-    /// URLs taken from one.
-    pub max_urls: usize,
-    /// Bytes read of one, compression taken off.
-    #[serde(with = "size")]
-    pub max_bytes: u64,
-    /// Indexes that are followed from one to the next.
-    pub max_nesting: u8,
-    /// Sitemaps taken from one robots.txt, or from one index.
-    pub max_files: usize,
-    /// After so long a sitemap is read again; never when absent.
-    #[serde(with = "optional_duration")]
-    pub revisit: Option<Duration>,
-    /// A page is not fetched again for its `<lastmod>` before so long after its last visit.
-    #[serde(with = "duration")]
-    pub lastmod_gap: Duration,
-}
-
-impl Default for SitemapsSection {
-    fn default() -> Self {
-        Self {
-            in_use: true,
-            well_known: false,
-            max_urls: DEFAULT_MAX_URLS,
-            max_bytes: DEFAULT_MAX_BYTES,
-            max_nesting: 2,
-            max_files: 1_000,
-            revisit: None,
-            lastmod_gap: Duration::from_secs(3_600),
-        }
+section! {
+    /// `[sitemaps]`: sitemaps, and where they are looked for.
+    SitemapsSection {
+        /// Whether those that robots.txt names are fetched.
+        #[serde(rename = "use")]
+        in_use: bool = true;
+        /// Whether `/sitemap.xml` and `/sitemap_index.xml` are asked for where robots.txt names none.
+        well_known: bool = false;
+        /// URLs taken from one.
+        max_urls: usize = DEFAULT_MAX_URLS;
+        /// Bytes read of one, compression taken off.
+        max_bytes: u64 as "size" = DEFAULT_MAX_BYTES;
+        /// Indexes that are followed from one to the next.
+        max_nesting: u8 = 2;
+        /// Sitemaps taken from one robots.txt, or from one index.
+        max_files: usize = 1_000;
+        /// After so long a sitemap is read again; never when absent.
+        revisit: Option<Duration> as "optional_duration" = None;
+        /// A page is not fetched again for its `<lastmod>` before so long after its last visit.
+        lastmod_gap: Duration as "duration" = Duration::from_secs(3_600);
     }
 }
 

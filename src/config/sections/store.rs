@@ -9,23 +9,17 @@ use crate::base::units::{duration, format_duration, optional_size, parse_duratio
 use crate::content::mime;
 use crate::domain::statuses;
 
-/// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DedupSection {
-    /// URLs the filter is sized for at first.
-    pub bloom_urls: u64,
-    /// False-positive rate the size is computed from.
-    pub bloom_fp: f64,
-    /// Bits a URL, in place of `bloom_fp`.
-    pub bloom_bits: Option<u32>,
-    /// Number of hashes; computed when absent.
-    pub bloom_hashes: Option<u32>,
-}
-
-impl Default for DedupSection {
-    fn default() -> Self {
-        Self { bloom_urls: 1_000_000, bloom_fp: 0.01, bloom_bits: None, bloom_hashes: None }
+section! {
+    /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
+    DedupSection {
+        /// URLs the filter is sized for at first.
+        bloom_urls: u64 = 1_000_000;
+        /// False-positive rate the size is computed from.
+        bloom_fp: f64 = 0.01;
+        /// Bits a URL, in place of `bloom_fp`.
+        bloom_bits: Option<u32> = None;
+        /// Number of hashes; computed when absent.
+        bloom_hashes: Option<u32> = None;
     }
 }
 
@@ -65,55 +59,33 @@ pub enum HttpBody {
     Exact,
 }
 
-/// `[store]`: files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StoreSection {
-    /// The folder of everything the crawl keeps.
-    pub data_dir: PathBuf,
-    /// WARC and CDXJ files; relative to `data_dir`.
-    pub warc_dir: PathBuf,
-    /// Beginning of their names.
-    pub warc_prefix: String,
-    /// A new file is begun after so many bytes.
-    #[serde(with = "size")]
-    pub warc_max_size: u64,
-    /// And after this time.
-    #[serde(with = "duration")]
-    pub warc_max_age: Duration,
-    /// gzip level, 1 to 9.
-    pub compression: u32,
-    /// Memory for the database's caches and write buffers.
-    #[serde(with = "size")]
-    pub memory: u64,
-    /// Media types that are fetched and read for links, but left out of the WARC: `type/subtype` or `type/*`.
-    pub skip_types: Vec<String>,
-    /// Statuses whose answers go into the WARC, `404` or `2xx`; all when empty.
-    pub statuses: Vec<String>,
-    /// How the body of an answer stands in the WARC.
-    pub http_body: HttpBody,
-    /// Where closed WARC and CDXJ files are copied: a folder or `s3://BUCKET/PREFIX`.
-    pub upload: Option<String>,
-    /// Such files are removed here once their copy is verified.
-    pub delete_uploaded: bool,
-}
-
-impl Default for StoreSection {
-    fn default() -> Self {
-        Self {
-            data_dir: "data".into(),
-            warc_dir: "warc".into(),
-            warc_prefix: "lycosa".into(),
-            warc_max_size: 1_000_000_000,
-            warc_max_age: Duration::from_secs(86_400),
-            compression: 1,
-            memory: 256 << 20,
-            skip_types: Vec::new(),
-            statuses: Vec::new(),
-            http_body: HttpBody::default(),
-            upload: None,
-            delete_uploaded: false,
-        }
+section! {
+    /// `[store]`: files.
+    StoreSection {
+        /// The folder of everything the crawl keeps.
+        data_dir: PathBuf = "data".into();
+        /// WARC and CDXJ files; relative to `data_dir`.
+        warc_dir: PathBuf = "warc".into();
+        /// Beginning of their names.
+        warc_prefix: String = "lycosa".into();
+        /// A new file is begun after so many bytes.
+        warc_max_size: u64 as "size" = 1_000_000_000;
+        /// And after this time.
+        warc_max_age: Duration as "duration" = Duration::from_secs(86_400);
+        /// gzip level, 1 to 9.
+        compression: u32 = 1;
+        /// Memory for the database's caches and write buffers.
+        memory: u64 as "size" = 256 << 20;
+        /// Media types that are fetched and read for links, but left out of the WARC: `type/subtype` or `type/*`.
+        skip_types: Vec<String> = Vec::new();
+        /// Statuses whose answers go into the WARC, `404` or `2xx`; all when empty.
+        statuses: Vec<String> = Vec::new();
+        /// How the body of an answer stands in the WARC.
+        http_body: HttpBody = HttpBody::default();
+        /// Where closed WARC and CDXJ files are copied: a folder or `s3://BUCKET/PREFIX`.
+        upload: Option<String> = None;
+        /// Such files are removed here once their copy is verified.
+        delete_uploaded: bool = false;
     }
 }
 
@@ -161,62 +133,39 @@ impl<'de> Deserialize<'de> for Sync {
     }
 }
 
-/// `[durability]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DurabilitySection {
-    /// `commit` or an interval.
-    pub sync: Sync,
-}
-
-impl Default for DurabilitySection {
-    fn default() -> Self {
-        Self { sync: Sync::Every(Duration::from_secs(1)) }
+section! {
+    /// `[durability]`.
+    DurabilitySection {
+        /// `commit` or an interval.
+        sync: Sync = Sync::Every(Duration::from_secs(1));
     }
 }
 
-/// `[checkpoint]`: states of the crawl to go back to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CheckpointSection {
-    /// One is made this often while something changes; `0s` for never.
-    #[serde(with = "duration")]
-    pub every: Duration,
-    /// So many are kept; older ones are removed.
-    pub keep: usize,
-    /// Where; relative to `data_dir`.
-    pub dir: PathBuf,
-    /// Each is copied there too: a folder or `s3://BUCKET/PREFIX`.
-    pub upload: Option<String>,
-    /// The server that `s3://` speaks to, in place of `AWS_ENDPOINT`.
-    pub s3_endpoint: Option<String>,
-}
-
-impl Default for CheckpointSection {
-    fn default() -> Self {
-        let every = Duration::from_secs(6 * 3_600);
-        Self { every, keep: 3, dir: "checkpoints".into(), upload: None, s3_endpoint: None }
+section! {
+    /// `[checkpoint]`: states of the crawl to go back to.
+    CheckpointSection {
+        /// One is made this often while something changes; `0s` for never.
+        every: Duration as "duration" = Duration::from_secs(6 * 3_600);
+        /// So many are kept; older ones are removed.
+        keep: usize = 3;
+        /// Where; relative to `data_dir`.
+        dir: PathBuf = "checkpoints".into();
+        /// Each is copied there too: a folder or `s3://BUCKET/PREFIX`.
+        upload: Option<String> = None;
+        /// The server that `s3://` speaks to, in place of `AWS_ENDPOINT`.
+        s3_endpoint: Option<String> = None;
     }
 }
 
-/// `[disk]`: the crawl pauses before the disk is full, and does not end at once when it breaks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DiskSection {
-    /// Free bytes; 10 GiB or 5 % of the disk, the larger, when absent.
-    #[serde(with = "optional_size")]
-    pub pause_below: Option<u64>,
-    /// Size of the file that is given up when a write finds no space.
-    #[serde(with = "size")]
-    pub reserve: u64,
-    /// How long a disk that refuses writes for another reason than space is tried again before the run ends.
-    #[serde(with = "duration")]
-    pub retry_for: Duration,
-}
-
-impl Default for DiskSection {
-    fn default() -> Self {
-        Self { pause_below: None, reserve: 64 << 20, retry_for: Duration::from_secs(600) }
+section! {
+    /// `[disk]`: the crawl pauses before the disk is full, and does not end at once when it breaks.
+    DiskSection {
+        /// Free bytes; 10 GiB or 5 % of the disk, the larger, when absent.
+        pause_below: Option<u64> as "optional_size" = None;
+        /// Size of the file that is given up when a write finds no space.
+        reserve: u64 as "size" = 64 << 20;
+        /// How long a disk that refuses writes for another reason than space is tried again before the run ends.
+        retry_for: Duration as "duration" = Duration::from_secs(600);
     }
 }
 

@@ -155,7 +155,7 @@ impl AsUtf8 {
         while !rest.is_empty() {
             let whole = Encoding::utf8_valid_up_to(rest);
             let (valid, fault) = rest.split_at_checked(whole).unwrap_or_default();
-            all.characters += valid.iter().filter(|b| **b >= 0xc0).count();
+            all.characters += first_bytes(valid);
             let Some(chunk) = fault.utf8_chunks().next() else { break };
             let cut = chunk.invalid().len() == fault.len()
                 && std::str::from_utf8(fault).is_err_and(|e| e.error_len().is_none());
@@ -174,6 +174,12 @@ impl AsUtf8 {
     fn is_none(self) -> bool {
         self.faults > PLAIN_UTF8 && self.faults > self.characters
     }
+}
+
+/// How many bytes begin a character of several. Counted in bytes, of which a register holds many.
+fn first_bytes(text: &[u8]) -> usize {
+    let few = |bytes: &[u8]| usize::from(bytes.iter().map(|b| u8::from(*b >= 0xc0)).sum::<u8>());
+    text.chunks(128).map(few).sum()
 }
 
 /// Whether `head`, which may end within a character, can be read in this encoding.

@@ -1,5 +1,7 @@
 //! The elements a crawler tells apart.
 
+use super::tag::is_space;
+
 /// An element by its role here; all others are `Block`, `Inline` or `Other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
@@ -89,10 +91,23 @@ static TABLE: [(u128, Element); SLOTS] = table();
 impl Element {
     /// The element with this name, in any case.
     pub(super) fn named(name: &[u8]) -> Self {
-        if name.len() > LONGEST {
-            return Other;
+        if name.len() > LONGEST { Other } else { Self::of(key(name)) }
+    }
+
+    /// The element with whose name, in any case, the inside of a tag begins, and how long the name is.
+    pub(super) fn begins(tag: &[u8]) -> (Self, usize) {
+        let (mut key, mut length) = (0, 0);
+        for b in tag {
+            if is_space(*b) || matches!(b, b'/' | b'>') {
+                break;
+            }
+            key = with(key, *b);
+            length += 1;
         }
-        let key = key(name);
+        (if length > LONGEST { Other } else { Self::of(key) }, length)
+    }
+
+    fn of(key: u128) -> Self {
         let mut slot = slot(key);
         loop {
             match TABLE.get(slot) {
@@ -150,12 +165,16 @@ const fn key(name: &[u8]) -> u128 {
     let mut key = 0;
     let mut i = 0;
     while i < name.len() {
-        // A NUL counts as 0xff: no name of ours has either.
-        let b = if name[i] == 0 { 0xff } else { name[i].to_ascii_lowercase() };
-        key = key << 8 | b as u128;
+        key = with(key, name[i]);
         i += 1;
     }
     key
+}
+
+/// A key with another letter. A NUL counts as 0xff: no name of ours has either.
+const fn with(key: u128, letter: u8) -> u128 {
+    let letter = if letter == 0 { 0xff } else { letter.to_ascii_lowercase() };
+    key << 8 | letter as u128
 }
 
 const fn slot(key: u128) -> usize {
@@ -189,9 +208,13 @@ mod tests {
             assert_eq!(Element::named(name.to_uppercase().as_bytes()), *element, "{name}");
             assert_eq!(Element::named(format!("{name}x-").as_bytes()), Other, "{name}x-");
             assert_eq!(Element::named(format!("{name}\0").as_bytes()), Other, "{name} with NUL");
+            for end in [" a=b>", ">", "/>", "\n", ""] {
+                assert_eq!(Element::begins(format!("{name}{end}").as_bytes()), (*element, name.len()), "{name}{end}");
+            }
         }
         assert_eq!(Element::named(b""), Other);
         assert_eq!(Element::named(&[b'a'; 100]), Other);
+        assert_eq!(Element::begins(&[b'a'; 100]), (Other, 100));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The links of a page as they come, bounded by what they refer to.
 
-use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
 use super::facts::{Link, LinkKind};
+use crate::domain::fingerprint::KeySet;
 
 /// Of references that are known repeats are kept too, with their texts, while a page has fewer links than this.
 const REPEATS: usize = 10_000;
@@ -16,8 +18,9 @@ const SPELLINGS: usize = 4;
 pub(super) struct LinkList {
     links: Vec<Link>,
     /// Hashes of references without fragments, of a kind, followed or not.
-    known: HashSet<u64>,
-    hasher: RandomState,
+    known: KeySet<u64>,
+    /// Drawn by lot, so that no page can prepare collisions.
+    seed: u64,
     max: usize,
     cut: bool,
 }
@@ -25,13 +28,14 @@ pub(super) struct LinkList {
 impl LinkList {
     /// For a page that may lead to `max` URLs.
     pub(super) fn new(max: usize) -> Self {
-        Self { links: Vec::new(), known: HashSet::new(), hasher: RandomState::new(), max, cut: false }
+        Self { links: Vec::new(), known: KeySet::default(), seed: RandomState::new().hash_one(0), max, cut: false }
     }
 
     /// Whether there is room for a link. A reference that was not seen before and has none is told of by [`LinkList::finish`].
     pub(super) fn takes(&mut self, kind: LinkKind, href: &str, nofollow: bool) -> bool {
-        let reference = href.split('#').next().unwrap_or_default();
-        let hash = self.hasher.hash_one((kind, nofollow, reference));
+        let reference = href.split_once('#').map_or(href, |(reference, _)| reference);
+        let way = (kind as u64) << 1 | u64::from(nofollow);
+        let hash = xxh3_64_with_seed(reference.as_bytes(), self.seed.wrapping_add(way));
         if self.known.contains(&hash) {
             return self.links.len() < REPEATS.min(self.max);
         }

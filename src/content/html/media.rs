@@ -15,10 +15,10 @@ const KEPT: usize = 512;
 const LOOKED_AT: usize = 2_048;
 const QUOTED: usize = 512;
 /// How their names end.
-const ENDINGS: [&[u8]; 17] = [
+const ENDINGS: [u64; 17] = packed([
     b"jpg", b"jpeg", b"png", b"webp", b"gif", b"avif", b"svg", b"tif", b"tiff", b"jp2", b"bmp", b"mp4", b"webm",
     b"m3u8", b"mp3", b"ogg", b"pdf",
-];
+]);
 /// Parts of names of `data-` attributes that hold an address for a script.
 const LAZY: [&[u8]; 17] = [
     b"src",
@@ -151,8 +151,27 @@ fn is_named(address: &[u8]) -> bool {
     };
     let tail = name.get(name.len().saturating_sub(5)..).unwrap_or_default();
     let Some(dot) = memchr::memrchr(b'.', tail) else { return false };
-    let ending = tail.get(dot + 1..).unwrap_or_default();
-    ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending))
+    is_ending(tail.get(dot + 1..).unwrap_or_default())
+}
+
+/// Names of a few letters as numbers, so that comparing is one instruction.
+const fn packed<const N: usize>(names: [&[u8]; N]) -> [u64; N] {
+    let mut packed = [0; N];
+    let mut i = 0;
+    while i < N {
+        let mut j = 0;
+        while j < names[i].len() {
+            packed[i] = packed[i] << 8 | names[i][j] as u64;
+            j += 1;
+        }
+        i += 1;
+    }
+    packed
+}
+
+fn is_ending(name: &[u8]) -> bool {
+    let packed = || name.iter().fold(0, |packed, b| packed << 8 | u64::from(b.to_ascii_lowercase()));
+    name.len() <= 4 && ENDINGS.contains(&packed())
 }
 
 /// Whether the value of an attribute is an address for a script: by the attribute's name, or since a picture's name is in it.
@@ -172,8 +191,7 @@ fn names_one(text: &[u8]) -> bool {
     while let Some(dot) = memchr(b'.', rest) {
         rest = rest.get(dot + 1..).unwrap_or_default();
         let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        let ending = rest.get(..end).unwrap_or_default();
-        if ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)) {
+        if is_ending(rest.get(..end).unwrap_or_default()) {
             return true;
         }
     }

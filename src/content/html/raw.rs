@@ -125,13 +125,42 @@ pub(super) fn find(bytes: &[u8], pos: usize, search: impl Fn(&[u8]) -> Option<us
     search(bytes.get(pos..)?).map(|n| pos + n)
 }
 
+/// Where `byte` is first. Mostly that is near, where a call of `memchr` costs more than it saves: the first 32 bytes are looked at here,
+/// eight at a time.
+pub(super) fn near(byte: u8, bytes: &[u8]) -> Option<usize> {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let (eights, _) = bytes.as_chunks::<8>();
+    let eights = eights.get(..4).unwrap_or(eights);
+    for (nth, eight) in eights.iter().enumerate() {
+        let zero_where_equal = u64::from_le_bytes(*eight) ^ (EACH * u64::from(byte));
+        // The highest bit of each byte that is zero, and maybe of others above the lowest of them.
+        let found = zero_where_equal.wrapping_sub(EACH) & !zero_where_equal & (EACH << 7);
+        if found != 0 {
+            return Some(8 * nth + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let past = 8 * eights.len();
+    memchr(byte, from(bytes, past)).map(|n| n + past)
+}
+
 pub(super) fn from(bytes: &[u8], pos: usize) -> &[u8] {
     bytes.get(pos..).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn the_first_byte_is_found_near_and_far(bytes in prop::collection::vec(prop::sample::select(vec![0, 1, b'<', 0x80, 0xbc]), 0..70)) {
+            for byte in [0, 1, b'<', 0x80, 0xff] {
+                prop_assert_eq!(near(byte, &bytes), bytes.iter().position(|b| *b == byte));
+            }
+        }
+    }
 
     fn script(text: &str) -> Option<&str> {
         let mut state = Script::Plain;

@@ -6,6 +6,7 @@ use memchr::memchr;
 
 use super::element::Element;
 use super::entities;
+use super::raw::near;
 
 /// More attributes than this are not kept.
 const MAX_ATTRIBUTES: usize = 256;
@@ -237,7 +238,7 @@ fn attribute_name(bytes: &[u8], start: usize, pos: &mut usize, record: &mut impl
 #[inline]
 fn quoted(bytes: &[u8], pos: &mut usize, quote: u8, record: &mut impl Record) -> Next {
     let start = *pos + 1;
-    match bytes.get(start..).and_then(|rest| memchr(quote, rest)) {
+    match bytes.get(start..).and_then(|rest| near(quote, rest)) {
         Some(n) => {
             record.value(start, start + n);
             *pos = start + n + 1;

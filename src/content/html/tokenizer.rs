@@ -9,7 +9,7 @@ use memchr::memchr;
 use super::element::Element;
 use super::entities;
 use super::foreign::Foreign;
-use super::raw::{self, Raw, Script, find, from};
+use super::raw::{self, Raw, Script, find, from, near};
 use super::tag::{self, At, Ignore, Scan, Span, Tag};
 
 /// A tag longer than this, in bytes, is cut: the attributes that ended before it count, the rest is skipped.
@@ -144,7 +144,7 @@ impl Tokenizer {
 impl Tokenizer {
     fn data(&mut self, text: &str, pos: usize, last: bool, sink: &mut impl Sink) -> Step {
         let bytes = text.as_bytes();
-        let Some(at) = find(bytes, pos, |rest| memchr(b'<', rest)) else {
+        let Some(at) = find(bytes, pos, |rest| near(b'<', rest)) else {
             let end = if last { text.len() } else { pos + entities::complete(from(bytes, pos)) };
             self.text(text, pos, end, true, sink);
             return Step::Wait(end);
@@ -334,9 +334,8 @@ fn window(text: &str, at: usize) -> &[u8] {
 
 /// The element whose name begins at `start`, and where the name ends.
 fn name(bytes: &[u8], start: usize) -> (Element, usize) {
-    let rest = from(bytes, start);
-    let length = rest.iter().position(|b| tag::is_space(*b) || matches!(b, b'/' | b'>')).unwrap_or(rest.len());
-    (Element::named(rest.get(..length).unwrap_or_default()), start + length)
+    let (element, length) = Element::begins(from(bytes, start));
+    (element, start + length)
 }
 
 /// What an element of HTML holds.

@@ -68,6 +68,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         node.host_blocked(url.host(), "refusals", why);
     }
     drop(on_wire); // slot and connection are free before anybody hears of the answer
+    node.permits.answered();
     match purpose {
         FetchPurpose::Page { lease, usage, last, permit } => {
             let answered = Answered { outcome, result, begun, took: stopwatch.elapsed() };

@@ -2,12 +2,13 @@
 
 mod news;
 mod note;
+mod permits;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
@@ -16,10 +17,7 @@ use crate::base::time::UnixMillis;
 use crate::crawl::jobs::Jobs;
 use crate::crawl::pulse::Pulses;
 use crate::crawl::state::Crawl;
-use crate::crawl::store::room;
-use crate::document::SpillBudget;
 use crate::domain::fingerprint::{Fingerprinter, HostKey};
-use crate::domain::memory::MemoryPlan;
 use crate::domain::url::Scheme;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
@@ -35,7 +33,6 @@ use crate::crawl::deduper::Deduper;
 use crate::crawl::fetcher::Fetcher;
 use crate::crawl::frontier::Frontier;
 use crate::crawl::lease::{Lease, LeaseCore, LeaseEnd};
-use crate::crawl::link_room::LinkRoom;
 use crate::crawl::mailbox::Mailbox;
 use crate::crawl::parser::Parser;
 use crate::crawl::politeness::{Host, Targets};
@@ -43,6 +40,8 @@ use crate::crawl::slot::Slots;
 use crate::crawl::store::Store;
 use crate::crawl::supervise::{Death, DeathListener, RestartRules};
 use crate::crawl::supervisor::Supervisor;
+
+pub use permits::{PagePermit, Permits};
 
 /// Why a node ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,9 +65,6 @@ pub enum Stop {
     /// The disk refuses to store.
     Disk(String),
 }
-
-/// A page from fetch to commit. Dropped with the message that carries it.
-pub type PagePermit = OwnedSemaphorePermit;
 
 /// The addresses of all rooms; the same over every death.
 pub struct Mailboxes {
@@ -130,47 +126,6 @@ pub struct Net {
     pub asking: Asking,
     /// Places to which robots.txt of other hosts redirect, as they answered.
     pub targets: Targets,
-}
-
-/// Bounds of what is in hand.
-pub struct Permits {
-    /// Pages from fetch to commit.
-    pub pages: Arc<Semaphore>,
-    /// How many page permits there are.
-    pub pages_total: usize,
-    /// How many of them are withheld because memory is short.
-    pub withheld: AtomicUsize,
-    /// Requests on the wire.
-    pub fetches: Arc<Semaphore>,
-    /// Pages being parsed now.
-    pub parsing: AtomicU64,
-    /// Room for links that wait for their commit.
-    pub links: Arc<LinkRoom>,
-    /// Room before the Store, for what the Deduper sends.
-    pub store_room: Arc<Semaphore>,
-    /// The room for temporary files of bodies.
-    pub spill: SpillBudget,
-    /// Who gets how much memory.
-    pub memory: MemoryPlan,
-}
-
-impl Permits {
-    /// For so many requests at a time, so much on disk, and this share-out of memory.
-    #[must_use]
-    pub fn new(requests: usize, spill: u64, memory: MemoryPlan) -> Self {
-        let pages_total = requests.saturating_mul(2).max(4);
-        Self {
-            pages: Arc::new(Semaphore::new(pages_total)),
-            pages_total,
-            withheld: AtomicUsize::new(0),
-            fetches: Arc::new(Semaphore::new(requests)),
-            parsing: AtomicU64::new(0),
-            links: Arc::default(),
-            store_room: room(),
-            spill: SpillBudget::new(spill),
-            memory,
-        }
-    }
 }
 
 /// What is told to the outside.

@@ -105,9 +105,9 @@ impl Node {
         let operator = self.crawl.switches.paused.load(Ordering::Acquire);
         self.telemetry.metrics.paused([operator, self.disk.is_low(), self.disk.is_broken()]);
         self.telemetry.metrics.publish(status);
-        let (free, withheld) = (self.permits.pages.available_permits(), self.permits.withheld.load(Ordering::Acquire));
-        let taken = self.permits.pages_total.saturating_sub(free).saturating_sub(withheld);
-        self.telemetry.metrics.permits(free as u64, taken as u64, withheld as u64);
+        let (here, withheld) = (self.permits.pages.available_permits(), self.permits.withheld.load(Ordering::Acquire));
+        let taken = self.permits.pages_total.saturating_sub(here).saturating_sub(withheld);
+        self.telemetry.metrics.permits(self.permits.free() as u64, taken as u64, withheld as u64);
         let registries = [
             (Registry::Leases, self.crawl.leases.len()),
             (Registry::Slots, self.slots.len()),

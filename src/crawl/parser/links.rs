@@ -1,6 +1,5 @@
 //! The URLs a page leads to: links, redirect target, judged by traps and scope.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::sitemap;
@@ -65,7 +64,7 @@ pub(super) fn found<'p>(
         collected.known.insert(key);
         if way == RedirectKind::RefreshHeader {
             collected.outlinks.push(redirect(&next, "Refresh:"));
-            collected.listed.insert((key, LinkKind::MetaRefresh, ""));
+            collected.listed.insert((key, LinkKind::MetaRefresh, node.prints.text("")));
         }
         collected.found.push(next);
     }
@@ -164,7 +163,8 @@ struct Collected<'p> {
     origin: Arc<str>,
     own: UrlKey,
     known: KeySet<UrlKey>,
-    listed: HashSet<(UrlKey, LinkKind, &'p str)>,
+    /// With the hash of the text.
+    listed: KeySet<(UrlKey, LinkKind, u64)>,
     found: Vec<NewUrl>,
     /// Sitemaps that the page names, each once; they may be links of it too.
     sitemaps: Vec<NewUrl>,
@@ -185,7 +185,7 @@ impl<'p> Collected<'p> {
             origin: origin(lease),
             own: lease.core().url_key,
             known: KeySet::default(),
-            listed: HashSet::new(),
+            listed: KeySet::default(),
             found: Vec::new(),
             sitemaps: Vec::new(),
             named: KeySet::default(),
@@ -202,7 +202,7 @@ impl<'p> Collected<'p> {
         if key == self.own {
             return; // a link to itself is none
         }
-        if self.listed.insert((key, link.kind, link.text)) {
+        if self.listed.insert((key, link.kind, node.prints.text(link.text))) {
             let hop = if link.kind == LinkKind::Asset { 'E' } else { 'L' };
             let (url, context, text) = (url.as_str().to_owned().into(), context(&link), link.text);
             self.outlinks.push(Outlink { url, hop, context, text });

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::pacers::{Place, pacers};
 use super::reach::RobotsUnreachable;
@@ -169,7 +169,7 @@ impl Lane {
         url: PageUrl,
         route: Route,
         mut slot: Slot,
-        on_wire: PagePermit,
+        on_wire: OwnedSemaphorePermit,
         purpose: FetchPurpose,
     ) -> Option<Report> {
         slot.begin();
@@ -204,7 +204,7 @@ impl Lane {
     /// Ends a URL without a request. It takes a permit all the same: what ends without waiting for a host would else fill
     /// the mailboxes behind. `judged`: the generation of rules that turned it away, 0 when it was not they.
     pub(super) async fn end(&self, lease: Lease, ending: Ending, judged: u32) {
-        if let Ok(permit) = self.node.permits.pages.clone().acquire_owned().await {
+        if let Some(permit) = self.node.permits.page().await {
             self.node.mailboxes().deduper.tell(Parsed::bare(lease, Some(permit), ending).judged_by(judged));
         }
     }
@@ -279,7 +279,7 @@ impl Lane {
                 }
                 continue;
             }
-            let Some((page, on_wire)) = self.permits().await else { return std::future::pending().await };
+            let Some((page, on_wire)) = self.node.permits.request().await else { return std::future::pending().await };
             self.node.faults.pass("host.permit");
             // While this lane waited for permits, a pause may have come, or another lane's answer moved the time.
             if self.may_go(host, &slot, live.generation) {
@@ -324,13 +324,6 @@ impl Lane {
                 return Ok(());
             }
         }
-    }
-
-    /// A page permit, then a place on the wire, always in this order.
-    async fn permits(&self) -> Option<(PagePermit, PagePermit)> {
-        let page = self.node.permits.pages.clone().acquire_owned().await.ok()?;
-        let wire = self.node.permits.fetches.clone().acquire_owned().await.ok()?;
-        Some((page, wire))
     }
 
     /// What robots.txt of the URL's scheme, host and port says; fetched here when there is no fresh copy.
@@ -393,5 +386,5 @@ enum NotReady {
 pub(super) struct SendPermits {
     pub slot: Slot,
     pub page: PagePermit,
-    pub on_wire: PagePermit,
+    pub on_wire: OwnedSemaphorePermit,
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::base::time::UnixMillis;
+use crate::base::units::{duration, durations};
 
 /// What the request for robots.txt brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,14 +44,18 @@ pub enum RobotsAccess {
     DisallowAll,
 }
 
-/// How long a robots.txt holds and when a failed request for one is repeated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// `[robots]`: how long a robots.txt holds and when a failed request for one is repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct RobotsCachePolicy {
-    /// Age at which a copy is fetched again.
+    /// Age at which a copy is fetched again (RFC 9309: at most 24 hours).
+    #[serde(with = "duration")]
     pub max_age: Duration,
     /// Waits after the first, second … failure in a row; the last one repeats.
+    #[serde(with = "durations")]
     pub error_retry: Vec<Duration>,
     /// How long an old copy stands in while robots.txt cannot be reached.
+    #[serde(with = "duration")]
     pub keep_stale: Duration,
 }
 

@@ -24,7 +24,6 @@ use crate::warc::scan::{Scanned, scan_next};
 use crate::warc::surt::surt;
 use crate::warc::writer::Place;
 
-/// The pass.
 pub fn archive(pass: &mut Pass<'_>) -> Result<()> {
     let Some(files) = pass.files.take() else { return Ok(()) };
     files.tell(pass);
@@ -141,7 +140,6 @@ fn reader_at(warc: &Warc, from: u64) -> Result<WarcReader<BufReader<io::Take<Fil
     Ok(WarcReader::new(open().map_err(CheckError::io("read", &warc.path))?, from))
 }
 
-/// What a line says.
 #[derive(Deserialize)]
 struct Json {
     url: String,

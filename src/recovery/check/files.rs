@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::pass::Pass;
 use super::{CheckError, Fault, Note, Result};
+use crate::recovery::checkpoint::uploads;
 use crate::recovery::if_there;
 use crate::storage::keys::PageKey;
 use crate::storage::read;
@@ -22,12 +21,9 @@ pub struct ArchivePlace {
     pub warc: PathBuf,
 }
 
-/// A WARC file.
 #[derive(Clone, Debug)]
 pub struct Warc {
-    /// Where it is now.
     pub path: PathBuf,
-    /// Its index.
     pub index: PathBuf,
     /// It is still written to.
     pub open: bool,
@@ -35,7 +31,6 @@ pub struct Warc {
     pub limit: u64,
     /// Committed bytes of its index.
     pub index_limit: u64,
-    /// Captures in it.
     pub pages: u64,
 }
 
@@ -60,19 +55,12 @@ pub enum Whereabouts {
     Gone(String),
 }
 
-/// A line of `uploaded.jsonl`; further fields are for others.
-#[derive(Deserialize)]
-struct Uploaded {
-    file: String,
-}
-
 impl Files {
-    /// Looks at the folder.
     pub fn look(pass: &mut Pass<'_>, place: &ArchivePlace) -> Result<Self> {
         let file_lengths = read::meta::<FileLengths>(pass.storage, ()).ok().flatten();
         let names = names_in(&place.warc)?;
         let mut files = Self {
-            elsewhere: uploaded(&place.data.join("uploaded.jsonl"))?,
+            elsewhere: uploaded(&place.data.join(uploads::LIST))?,
             place: place.clone(),
             file_lengths,
             warcs: BTreeMap::new(),
@@ -140,7 +128,6 @@ impl Files {
         self.doubtful.extend(pages);
     }
 
-    /// `crawl.jsonl`.
     pub fn lines(&self) -> PathBuf {
         self.place.data.join("crawl.jsonl")
     }
@@ -203,6 +190,6 @@ fn len_of(path: &Path) -> Result<u64> {
 /// Names of WARC files that were uploaded. A line that is none is passed over: the file it names is then missed.
 fn uploaded(path: &Path) -> Result<BTreeSet<String>> {
     let text = if_there(std::fs::read(path)).map_err(CheckError::io("read", path))?.unwrap_or_default();
-    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Uploaded>(line).ok());
-    Ok(lines.filter_map(|line| Some(Path::new(&line.file).file_name()?.to_str()?.to_owned())).collect())
+    let files = uploads::parse_list(&text).into_keys();
+    Ok(files.filter_map(|file| Some(Path::new(&file).file_name()?.to_str()?.to_owned())).collect())
 }

@@ -50,7 +50,6 @@ impl Unit {
     }
 }
 
-/// The pass.
 pub fn hosts(pass: &mut Pass<'_>) -> Result<()> {
     let mut walk = Walk {
         names: Stream::all(),

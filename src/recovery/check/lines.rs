@@ -31,7 +31,6 @@ struct Line {
     place: Option<(String, u64)>,
 }
 
-/// The pass.
 pub fn lines(pass: &mut Pass<'_>) -> Result<()> {
     let Some(files) = pass.files.take() else { return Ok(()) };
     let (path, end) = (files.lines(), files.lines_limit());
@@ -172,9 +171,7 @@ fn without(pass: &mut Pass<'_>, path: &Path, limit: u64, bad: &[u64]) -> Result<
 /// The lines since the last barrier: until the next start they stand in the database too, and the end of the file is written anew
 /// from there, whatever has become of it.
 struct Pending {
-    /// Where in the file.
     from: u64,
-    /// The lines.
     text: String,
     numbers: Vec<u64>,
 }

@@ -33,7 +33,6 @@ pub enum Want {
     Keep { reason: Rejection, generation: u32, depth: u16 },
 }
 
-/// What is looked for.
 #[derive(Default)]
 pub struct Lost {
     urls: KeyMap<SeenKey, (Fault, Want)>,

@@ -77,9 +77,9 @@ pub struct CheckRules {
 
 /// Why a check ended early. What it finds wrong is no error.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 #[non_exhaustive]
 pub enum CheckError {
-    /// The database refused.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The archive refused a repair.
@@ -87,14 +87,7 @@ pub enum CheckError {
     Warc(#[from] WarcError),
     /// A file could not be read or written.
     #[error("could not {doing} {path}: {source}; mend the disk or the permissions, then check again")]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's own words.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// The database has no format record: without its seed no key can be compared with its URL.
     #[error(
         "the database has no readable record of its format and seed; restore the folder from a checkpoint or a copy"
@@ -102,10 +95,7 @@ pub enum CheckError {
     NoFormat,
     /// A repair that does not come to its end.
     #[error("the repair still changes things after {rounds} rounds; this is a fault of the program, please report it")]
-    Restless {
-        /// Rounds made.
-        rounds: u32,
-    },
+    Restless { rounds: u32 },
 }
 
 impl CheckError {

@@ -26,28 +26,14 @@ const RESERVE: u64 = 4096;
 
 /// What a check says while it goes on.
 #[derive(Debug)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum Event<'a> {
     /// Records of a family, or lines, were read: so many so far in this round.
-    Read {
-        /// What.
-        what: &'static str,
-        /// How many.
-        count: u64,
-    },
-    /// A repair mended something.
-    Mended {
-        /// What was wrong.
-        fault: Fault,
-        /// Where, in clear where that is known.
-        subject: &'a str,
-        /// What exactly.
-        detail: &'a str,
-    },
+    Read { what: &'static str, count: u64 },
+    /// A repair mended something; `subject` is where, in clear where that is known.
+    Mended { fault: Fault, subject: &'a str, detail: &'a str },
     /// A URL whose text was nowhere to be found was forgotten.
-    Dropped {
-        /// Its key.
-        key: &'a str,
-    },
+    Dropped { key: &'a str },
 }
 
 /// Found, changed, told.

@@ -164,7 +164,6 @@ pub fn unqueued(pass: &mut Pass<'_>, key: SeenKey, reach: Option<Reach>) -> Resu
     pass.find(Fault::WaitingUnqueued, &hex(&key.encode()), "its text is not known", |_| {})
 }
 
-/// All retries.
 pub fn retries(pass: &mut Pass<'_>) -> Result<()> {
     each_chunk::<Due>(pass, |pass, rows| {
         let marks: Vec<SeenKey> = rows.iter().map(|row| row.key.seen()).collect();

@@ -5,154 +5,136 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Declares the faults.
-macro_rules! faults {
-    ($($variant:ident = $name:literal, $invariant:literal, $what:literal, $repair:literal;)*) => {
-        /// One way in which records do not fit together.
+/// Declares an enum with a row of texts for each variant.
+macro_rules! rows {
+    ($(#[$doc:meta])* $name:ident, $columns:literal { $($variant:ident = $($text:literal),+;)* }) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(missing_docs, reason = "each says what it is")]
-        pub enum Fault { $($variant,)* }
+        pub enum $name { $($variant,)* }
 
-        impl Fault {
-            /// Every fault, once.
+        impl $name {
+            /// Every one, once.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its name in reports; stable.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
-            /// The number of the invariant it breaks (`docs/invariants.md`).
-            pub fn invariant(self) -> &'static str {
-                match self { $(Self::$variant => $invariant,)* }
-            }
-
-            /// What is wrong.
-            pub fn what(self) -> &'static str {
-                match self { $(Self::$variant => $what,)* }
-            }
-
-            /// What `--repair` does about it.
-            pub fn repair(self) -> &'static str {
-                match self { $(Self::$variant => $repair,)* }
+            fn row(self) -> [&'static str; $columns] {
+                match self { $(Self::$variant => [$($text),+],)* }
             }
         }
     };
 }
 
-faults! {
-    Damaged = "damaged", "I2", "a record that does not decode",
-        "removes it; what hangs on it is mended like the loss it is";
-    QueueUnmarked = "queue_unmarked", "I2", "a queue entry whose URL has no seen mark that points to it",
-        "writes the mark, or removes an entry whose URL is finished or queued elsewhere";
-    DueUnmarked = "due_unmarked", "I2", "a retry whose URL has no seen mark that points to it",
-        "writes the mark, or removes a retry whose URL is finished or queued elsewhere";
-    WaitingUnqueued = "waiting_unqueued", "I2", "a URL marked as waiting that is in no queue",
-        "queues it when its text is found in pages, rejections, crawl.jsonl or the archive's links; else drops the mark, \
-         so that the next link finds it anew";
-    DoneUncaptured = "done_uncaptured", "I3", "a URL marked as done, or as answered with an error, whose capture is not there",
-        "points the mark to another capture, or queues the URL when its text is found; else drops the mark";
-    PageUnmarked = "page_unmarked", "I2", "a capture whose URL has no seen mark", "writes the mark that the capture says";
-    Misplaced = "misplaced", "I2", "a record whose URL does not belong to its key", "removes it";
-    RejectedUnmarked = "rejected_unmarked", "I2", "a kept rejection that is not the state of its URL",
-        "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
-    RejectedUnkept = "rejected_unkept", "I2", "a rejected URL that is not kept in full",
-        "writes the row when the URL's text is found; else drops the mark";
-    FailedUnmarked = "failed_unmarked", "I2", "a kept failure that is not the state of its URL",
-        "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
-    ContentDangling = "content_dangling", "I3", "a content whose first capture is not there", "removes it";
-    HostNameless = "host_nameless", "I2", "a host with URLs whose name is not known",
-        "writes the name when a URL of the host is found; else removes its queue";
-    HostMisnamed = "host_misnamed", "I2", "a host whose name does not belong to its key",
-        "removes the record; the name is looked for";
-    HostCounts = "host_counts", "I2", "counts of a host that a recount does not confirm", "writes the recount";
-    HostHeads = "host_heads", "I2", "a host's head above its first live queue entry", "lowers the head";
-    HostPlace = "host_place", "I9", "a host that is not in the one row where its queue says it belongs",
-        "puts it into its row, or takes it out";
-    RowStray = "row_stray", "I9", "an entry in waiting or parked that is not its host's place", "removes it";
-    SitemapStray = "sitemap_stray", "I2", "an entry in sitemaps that is not the last visit of its URL", "removes it";
-    SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
-    Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
-    NextNumber = "next_number", "I2", "the next number for a queue entry or a commit was given out already",
-        "raises it above all that are in use";
-    UnsyncedStray = "unsynced_stray", "I8", "a page listed as not yet safe that is not there as listed",
-        "takes it off the list";
-    TailMissing = "tail_missing", "I3", "the archive file that the last commit names is not there",
-        "forgets the name; captures in it are mended like lost ones";
-    RecordMissing = "record_missing", "I3", "a capture whose archive record is not there",
-        "undoes the capture and queues its URL again";
-    RecordWrong = "record_wrong", "I3", "a capture whose archive record is damaged or another's",
-        "undoes the capture and queues its URL again";
-    IndexLine = "index_line", "I3", "an index line that does not fit its archive file",
-        "writes the index anew, with a line made from the record";
-    IndexMissing = "index_missing", "I3", "a capture without index line",
-        "writes the index anew, with a line made from the record";
-    LineDamaged = "line_damaged", "I3", "a line of crawl.jsonl that is none", "writes the file anew without it";
-    LineMissing = "line_missing", "I3", "a finished URL with a capture that has no line in crawl.jsonl",
-        "appends a line made from the capture, marked as restored";
+rows! {
+    /// One way in which records do not fit together: its name, the number of its invariant, what is wrong, its repair.
+    Fault, 4 {
+        Damaged = "damaged", "I2", "a record that does not decode",
+            "removes it; what hangs on it is mended like the loss it is";
+        QueueUnmarked = "queue_unmarked", "I2", "a queue entry whose URL has no seen mark that points to it",
+            "writes the mark, or removes an entry whose URL is finished or queued elsewhere";
+        DueUnmarked = "due_unmarked", "I2", "a retry whose URL has no seen mark that points to it",
+            "writes the mark, or removes a retry whose URL is finished or queued elsewhere";
+        WaitingUnqueued = "waiting_unqueued", "I2", "a URL marked as waiting that is in no queue",
+            "queues it when its text is found in pages, rejections, crawl.jsonl or the archive's links; else drops the mark, \
+             so that the next link finds it anew";
+        DoneUncaptured = "done_uncaptured", "I3", "a URL marked as done, or as answered with an error, whose capture is not there",
+            "points the mark to another capture, or queues the URL when its text is found; else drops the mark";
+        PageUnmarked = "page_unmarked", "I2", "a capture whose URL has no seen mark", "writes the mark that the capture says";
+        Misplaced = "misplaced", "I2", "a record whose URL does not belong to its key", "removes it";
+        RejectedUnmarked = "rejected_unmarked", "I2", "a kept rejection that is not the state of its URL",
+            "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
+        RejectedUnkept = "rejected_unkept", "I2", "a rejected URL that is not kept in full",
+            "writes the row when the URL's text is found; else drops the mark";
+        FailedUnmarked = "failed_unmarked", "I2", "a kept failure that is not the state of its URL",
+            "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
+        ContentDangling = "content_dangling", "I3", "a content whose first capture is not there", "removes it";
+        HostNameless = "host_nameless", "I2", "a host with URLs whose name is not known",
+            "writes the name when a URL of the host is found; else removes its queue";
+        HostMisnamed = "host_misnamed", "I2", "a host whose name does not belong to its key",
+            "removes the record; the name is looked for";
+        HostCounts = "host_counts", "I2", "counts of a host that a recount does not confirm", "writes the recount";
+        HostHeads = "host_heads", "I2", "a host's head above its first live queue entry", "lowers the head";
+        HostPlace = "host_place", "I9", "a host that is not in the one row where its queue says it belongs",
+            "puts it into its row, or takes it out";
+        RowStray = "row_stray", "I9", "an entry in waiting or parked that is not its host's place", "removes it";
+        SitemapStray = "sitemap_stray", "I2", "an entry in sitemaps that is not the last visit of its URL", "removes it";
+        SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
+        Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
+        NextNumber = "next_number", "I2", "the next number for a queue entry or a commit was given out already",
+            "raises it above all that are in use";
+        UnsyncedStray = "unsynced_stray", "I8", "a page listed as not yet safe that is not there as listed",
+            "takes it off the list";
+        TailMissing = "tail_missing", "I3", "the archive file that the last commit names is not there",
+            "forgets the name; captures in it are mended like lost ones";
+        RecordMissing = "record_missing", "I3", "a capture whose archive record is not there",
+            "undoes the capture and queues its URL again";
+        RecordWrong = "record_wrong", "I3", "a capture whose archive record is damaged or another's",
+            "undoes the capture and queues its URL again";
+        IndexLine = "index_line", "I3", "an index line that does not fit its archive file",
+            "writes the index anew, with a line made from the record";
+        IndexMissing = "index_missing", "I3", "a capture without index line",
+            "writes the index anew, with a line made from the record";
+        LineDamaged = "line_damaged", "I3", "a line of crawl.jsonl that is none", "writes the file anew without it";
+        LineMissing = "line_missing", "I3", "a finished URL with a capture that has no line in crawl.jsonl",
+            "appends a line made from the capture, marked as restored";
+    }
 }
 
-/// Something worth telling that is no fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each says what it is")]
-pub enum Note {
-    CutAtStart,
-    TidiedAtStart,
-    RequeuedAtStart,
-    UncleanEnd,
-    KeptElsewhere,
-    Unreferenced,
-    DamagedBytes,
-    OldLine,
-    NotKept,
-    FailureNotKept,
+rows! {
+    /// Something worth telling that is no fault: its name, what it says.
+    Note, 2 {
+        CutAtStart = "cut_at_start", "bytes beyond the last commit, which the next start cuts off";
+        TidiedAtStart = "tidied_at_start", "a file that the next start removes, closes or makes anew";
+        RequeuedAtStart = "requeued_at_start", "a capture lost in a power failure, which the next start queues again";
+        UncleanEnd = "unclean_end",
+            "the last run was killed, or ended (by a limit or a signal) while answers were still on their way: at the next start \
+             every host first waits one gap, what was on its way is fetched again, and the ends of the files are repaired where \
+             they need it";
+        KeptElsewhere = "kept_elsewhere", "an archive file kept elsewhere (uploaded.jsonl); its records are not checked";
+        Unreferenced = "unreferenced",
+            "an archive record or index line that no capture refers to: where a robots.txt redirected to, or what a restore or a \
+             lost commit has left; nothing is to be done";
+        DamagedBytes = "damaged_bytes",
+            "bytes of an archive file that are no whole record: other readers may stop there. No capture refers to them (any more); \
+             what stands before and behind is whole. Put a good copy of the file in its place, or have readers go on at the next \
+             offset that its index names";
+        OldLine = "old_line",
+            "an earlier line of crawl.jsonl: its URL was fetched again since, or is not finished now, as after a power failure";
+        NotKept = "not_kept", "a rejected URL that is not kept in full (scope.record_rejected = false)";
+        FailureNotKept = "failure_not_kept", "a URL given up that is not kept in full";
+    }
+}
+
+impl Fault {
+    /// Its name in reports; stable.
+    pub fn name(self) -> &'static str {
+        self.row()[0]
+    }
+
+    /// The number of the invariant it breaks (`docs/invariants.md`).
+    pub fn invariant(self) -> &'static str {
+        self.row()[1]
+    }
+
+    /// What is wrong.
+    pub fn what(self) -> &'static str {
+        self.row()[2]
+    }
+
+    /// What `--repair` does about it.
+    pub fn repair(self) -> &'static str {
+        self.row()[3]
+    }
 }
 
 impl Note {
     /// Its name in reports; stable.
     pub fn name(self) -> &'static str {
-        self.told().0
+        self.row()[0]
     }
 
     /// What it says.
     pub fn what(self) -> &'static str {
-        self.told().1
-    }
-
-    fn told(self) -> (&'static str, &'static str) {
-        match self {
-            Self::CutAtStart => ("cut_at_start", "bytes beyond the last commit, which the next start cuts off"),
-            Self::TidiedAtStart => ("tidied_at_start", "a file that the next start removes, closes or makes anew"),
-            Self::RequeuedAtStart => {
-                ("requeued_at_start", "a capture lost in a power failure, which the next start queues again")
-            }
-            Self::UncleanEnd => (
-                "unclean_end",
-                "the last run was killed, or ended (by a limit or a signal) while answers were still on their way: at the next start \
-                 every host first waits one gap, what was on its way is fetched again, and the ends of the files are repaired where \
-                 they need it",
-            ),
-            Self::KeptElsewhere => {
-                ("kept_elsewhere", "an archive file kept elsewhere (uploaded.jsonl); its records are not checked")
-            }
-            Self::Unreferenced => (
-                "unreferenced",
-                "an archive record or index line that no capture refers to: where a robots.txt redirected to, or what a restore or a \
-                 lost commit has left; nothing is to be done",
-            ),
-            Self::DamagedBytes => (
-                "damaged_bytes",
-                "bytes of an archive file that are no whole record: other readers may stop there. No capture refers to them (any more); \
-                 what stands before and behind is whole. Put a good copy of the file in its place, or have readers go on at the next \
-                 offset that its index names",
-            ),
-            Self::OldLine => (
-                "old_line",
-                "an earlier line of crawl.jsonl: its URL was fetched again since, or is not finished now, as after a power failure",
-            ),
-            Self::NotKept => ("not_kept", "a rejected URL that is not kept in full (scope.record_rejected = false)"),
-            Self::FailureNotKept => ("failure_not_kept", "a URL given up that is not kept in full"),
-        }
+        self.row()[1]
     }
 }
 
@@ -179,16 +161,13 @@ impl Told {
 
 /// Archive files and lines looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct FilesRead {
-    /// WARC files here.
     pub warcs: u64,
-    /// WARC files kept elsewhere.
     pub elsewhere: u64,
     /// Records read from them (`--full`).
     pub records: u64,
-    /// Index lines.
     pub index_lines: u64,
-    /// Lines of `crawl.jsonl`.
     pub lines: u64,
 }
 

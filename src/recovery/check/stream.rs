@@ -17,9 +17,7 @@ const CHUNK_LARGE: usize = 16;
 /// Records looked up at a time.
 pub const TOGETHER: usize = 256;
 
-/// A record that decoded.
 pub struct Row<T: Table> {
-    /// The key as stored.
     pub raw: Vec<u8>,
     pub key: T::Key,
     pub value: T::Value,
@@ -35,7 +33,6 @@ pub struct Stream<T: Table> {
 }
 
 impl<T: Table> Stream<T> {
-    /// All of them.
     pub fn all() -> Self {
         Self::range(Vec::new(), Vec::new())
     }

@@ -18,14 +18,12 @@ use crate::storage::folder::MARKER;
 
 /// What was carried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Carried {
-    /// The checkpoint.
     pub name: String,
-    /// Where it is now.
     pub to: String,
     /// Files, the manifest included.
     pub files: usize,
-    /// Bytes.
     pub bytes: u64,
     /// Archive files that were left behind.
     pub left: Vec<String>,

@@ -16,13 +16,10 @@ pub enum CheckpointError {
     /// The system refused an operation on a file.
     #[error("could not {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
-    /// The database.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The archive.
     #[error(transparent)]
     Warc(#[from] WarcError),
-    /// No checkpoint at all.
     #[error(
         "there is no checkpoint in {}; make one with `lycosa checkpoint create`, or name the data folder that has some \
          (restore: --from DIR, else --data DIR)", .0.display()
@@ -68,7 +65,6 @@ pub enum CheckpointError {
          in a folder replaced-TIME and nothing is deleted", .0.display()
     )]
     Live(PathBuf),
-    /// A running crawl.
     #[error("{} is in use by a running crawl or another restore; end that first (`lycosa ctl stop`)", .0.display())]
     InUse(PathBuf),
     /// A folder with other things in it.

@@ -60,14 +60,12 @@ pub fn closed_files(warc_dir: &Path) -> Result<Vec<Stored>> {
 
 /// Whose checkpoint it is.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct About {
-    /// The data folder.
     pub data: PathBuf,
-    /// Name of the crawl.
     pub crawl: String,
     /// How many periodic ones are kept.
     pub keep: usize,
-    /// Asked for by somebody.
     pub by_hand: bool,
 }
 

@@ -58,14 +58,11 @@ impl From<&Counters> for Counts {
 
 /// What a checkpoint is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Manifest {
-    /// Format of the manifest.
     pub format: u32,
-    /// Program and version.
     pub program: String,
-    /// Its name.
     pub name: String,
-    /// Name of the crawl.
     pub crawl: String,
     /// The moment, as `2024-05-06T07:08:09.012Z`.
     pub ts: String,
@@ -73,14 +70,11 @@ pub struct Manifest {
     pub ts_ms: u64,
     /// Seed of the data folder's keys, sixteen hexadecimal digits.
     pub seed: String,
-    /// Number of the run.
     pub run: u32,
     /// Asked for by somebody: the periodic ones do not push it out.
     #[serde(default)]
     pub by_hand: bool,
-    /// The database's sequence number.
     pub sequence: u64,
-    /// Counts.
     pub counts: Counts,
     /// Length of `crawl.jsonl`.
     pub jsonl: Stored,

@@ -12,14 +12,12 @@ use crate::recovery::if_there;
 
 /// A place as it is named by an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum Target {
-    /// A folder.
     Folder(PathBuf),
     /// A bucket and what its keys begin with, without slash at its end; may be empty.
     S3 {
-        /// The bucket.
         bucket: String,
-        /// Beginning of the keys.
         prefix: String,
     },
 }

@@ -46,14 +46,11 @@ pub struct Destination {
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Restored {
-    /// The checkpoint.
     pub name: String,
-    /// The data folder.
     pub data: PathBuf,
-    /// Pages stored in it.
     pub pages: u64,
-    /// URLs that wait.
     pub waiting: u64,
     /// Where the former state is.
     pub aside: Option<PathBuf>,

@@ -23,16 +23,13 @@ pub const JSONL: &str = "crawl.jsonl";
 
 /// A file that was copied and verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Line {
-    /// Its name.
     pub file: String,
-    /// Its length.
     pub bytes: u64,
     /// SHA-256 in hexadecimal.
     pub sha256: String,
-    /// Where the copy is.
     pub to: String,
-    /// When.
     pub ts: String,
 }
 
@@ -44,18 +41,15 @@ pub fn read_list(data: &Path) -> Result<BTreeMap<String, Line>> {
 }
 
 /// The lines of such a list.
-pub(super) fn parse_list(text: &[u8]) -> BTreeMap<String, Line> {
+pub(in crate::recovery) fn parse_list(text: &[u8]) -> BTreeMap<String, Line> {
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     lines.map(|line| (line.file.clone(), line)).collect()
 }
 
-/// Whose files go where.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Uploads<'p> {
-    /// The data folder.
     pub data: PathBuf,
-    /// The archive's folder.
     pub warc_dir: PathBuf,
-    /// Where to.
     pub place: &'p dyn Place,
     /// Remove what was copied.
     pub delete: bool,

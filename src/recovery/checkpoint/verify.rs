@@ -9,12 +9,10 @@ use super::{CheckpointError, Result, files, lines, uploads};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Report {
-    /// The checkpoint.
     pub name: String,
-    /// Its files.
     pub files: usize,
-    /// Their bytes.
     pub bytes: u64,
     /// Archive files it refers to.
     pub archive: usize,

@@ -6,29 +6,20 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::parts::{Each, Labels, Register, count, narrow, set_all};
+use super::parts::{Each, Labels, count, narrow, set_all};
 use super::{ActorKind, Metrics};
 
-#[derive(Debug)]
-pub(super) struct Actors {
-    handled: Each<Counter>,
-    restarts: Each<Counter>,
-    asked: Each<Counter>,
-    queue: Each<Gauge>,
-    handle: Each<Histogram>,
-    permits: Each<Gauge>,
-}
-
-impl Actors {
-    pub fn new(r: &mut Register<'_>) -> Self {
-        Self {
-            handled: r.counters_of::<ActorKind>("lycosa_actor_handled", "Messages handled"),
-            restarts: r.counters_of::<ActorKind>("lycosa_actor_restarts", "Actors replaced after a panic or stop"),
-            asked: r.counters_of::<ActorKind>("lycosa_actor_restarts_asked", "Actors restarted by the operator"),
-            queue: r.gauges_of::<ActorKind>("lycosa_actor_queue", "Messages waiting"),
-            handle: r.times_of::<ActorKind>("lycosa_actor_handle", "Time of handling a message", narrow),
-            permits: r.gauges("lycosa_permits", "Page permits by state", ("state", &["free", "taken", "withheld"])),
-        }
+metrics! {
+    Actors {
+        handled: Each<Counter> = counters_of::<ActorKind>("lycosa_actor_handled", "Messages handled");
+        restarts: Each<Counter> =
+            counters_of::<ActorKind>("lycosa_actor_restarts", "Actors replaced after a panic or stop");
+        asked: Each<Counter> =
+            counters_of::<ActorKind>("lycosa_actor_restarts_asked", "Actors restarted by the operator");
+        queue: Each<Gauge> = gauges_of::<ActorKind>("lycosa_actor_queue", "Messages waiting");
+        handle: Each<Histogram> = times_of::<ActorKind>("lycosa_actor_handle", "Time of handling a message", narrow);
+        permits: Each<Gauge> =
+            gauges("lycosa_permits", "Page permits by state", ("state", &["free", "taken", "withheld"]));
     }
 }
 

@@ -27,7 +27,7 @@
 //! | `lycosa_actor_handled_total`, `lycosa_actor_restarts_total`, `lycosa_actor_restarts_asked_total` | counter | `actor` ([`ActorKind`]) |
 //! | `lycosa_actor_queue` | gauge | `actor` |
 //! | `lycosa_actor_handle_seconds` | histogram | `actor` |
-//! | `lycosa_permits` | gauge | `state`: free, taken, withheld (memory is short) |
+//! | `lycosa_permits` | gauge | `state`: free (requests that may go out now), taken, withheld (memory is short) |
 //! | `lycosa_memory_max_bytes` | gauge | |
 //! | `lycosa_memory_part_bytes` | gauge | `part`: database, seen_filter |
 //! | `lycosa_registry_entries` | gauge | `registry` ([`Registry`]) |
@@ -49,6 +49,20 @@
 //! | `lycosa_build_info` | info | `version` |
 //! | `process_*` | | [`ProcessCollector`] |
 
+/// Declares a part of the metrics: each with how it is registered, by which method of [`parts::Register`].
+macro_rules! metrics {
+    ($name:ident { $($field:ident: $type:ty = $register:ident $(::<$labels:ty>)? ($($given:expr),*);)* }) => {
+        #[derive(Debug)]
+        pub(super) struct $name { $($field: $type,)* }
+
+        impl $name {
+            pub fn new(r: &mut super::parts::Register<'_>) -> Self {
+                Self { $($field: r.$register$(::<$labels>)?($($given),*),)* }
+            }
+        }
+    };
+}
+
 mod actors;
 mod form;
 mod names;
@@ -63,6 +77,7 @@ mod tests;
 use std::sync::Arc;
 
 use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry as Names;
 
 use super::process::ProcessCollector;
@@ -90,6 +105,8 @@ impl Metrics {
         let mut registry = Names::default();
         let mut register = parts::Register(&mut registry);
         let (pages, actors) = (pages::Pages::new(&mut register), actors::Actors::new(&mut register));
+        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        register.0.register("lycosa_build", "The program", build);
         let (stored, program) = (storage::Stored::new(&mut register), program::Program::new(&mut register));
         registry.register_collector(Box::new(ProcessCollector::new(started)));
         Self(Arc::new(Inner { registry, pages, actors, stored, program }))

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Unit;
 
-use super::parts::{Each, Labels, Register, Values, count, follow, one_more, put, set_all, wide};
+use super::parts::{Each, Labels, Values, count, follow, one_more, put, set_all, wide};
 use super::{Metrics, Phase};
 use crate::content::sitemap::End;
 use crate::domain::note::Note;
@@ -20,80 +20,54 @@ use crate::telemetry::status::StatusSnapshot;
 
 const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
 
-#[derive(Debug)]
-pub(super) struct Pages {
-    urls: Family<[(&'static str, String); 2], Gauge>,
-    conservation: Family<[(&'static str, String); 1], Gauge>,
-    hosts: Each<Gauge>,
-    ordered: Each<Gauge>,
-    ranks: Each<Gauge>,
-    retries_waiting: Gauge,
-    hosts_blocked: Each<Counter>,
-    rejected: Each<Counter>,
-    links_refused: Each<Counter>,
-    errors: Each<Counter>,
-    retries: Each<Counter>,
-    responses: Each<Counter>,
-    notes: Each<Counter>,
-    stored: Counter,
-    revisits: Counter,
-    received: Counter,
-    in_hand: Each<Gauge>,
-    phases: Each<Histogram>,
-    lookups: Each<Counter>,
-    looking_up: Gauge,
-    sitemaps: Each<Counter>,
-    queued_again: Each<Counter>,
-    sitemap_urls: Counter,
-    lateness: Histogram,
-    commit_lag: Histogram,
-}
-
-impl Pages {
-    pub fn new(r: &mut Register<'_>) -> Self {
-        let (urls, conservation, received) = (Family::default(), Family::default(), Counter::default());
-        r.0.register("lycosa_urls", "URLs by state", Family::clone(&urls));
-        let law = "URLs discovered less the sum of all states: 0, or the program has a fault (I2)";
-        r.0.register("lycosa_conservation_difference", law, Family::clone(&conservation));
-        r.0.register_with_unit(
-            "lycosa_received",
-            "Bytes of the bodies of captures, as received",
-            Unit::Bytes,
-            received.clone(),
+metrics! {
+    Pages {
+        urls: Family<[(&'static str, String); 2], Gauge> = family("lycosa_urls", "URLs by state");
+        conservation: Family<[(&'static str, String); 1], Gauge> = family(
+            "lycosa_conservation_difference",
+            "URLs discovered less the sum of all states: 0, or the program has a fault (I2)"
         );
-        let late = "How long after its earliest time a request was sent; not of a host that was never asked before";
-        let in_queue = "URLs in the queues of all hosts by rank, those being fetched among them";
-        let blocked = "How often a host was left alone for long, by reason";
-        let refused = "Links found that are no URLs that can be asked for, by reason";
-        let phase = "Time of a fetch by phase; dns: with answers that were kept";
-        let again = "URLs fetched before that were queued once more, by why";
-        Self {
-            urls,
-            conservation,
-            hosts: r.gauges("lycosa_hosts", "Hosts with URLs, by state", HOSTS),
-            ordered: r.gauges("lycosa_hosts_ordered", "Hosts by the orders that stand for them", ORDERS),
-            ranks: r.gauges("lycosa_frontier_urls", in_queue, RANK_NAMES),
-            retries_waiting: r.gauge("lycosa_frontier_retries", "URLs that wait for the time of their next try"),
-            hosts_blocked: r.counters("lycosa_hosts_blocked", blocked, ("reason", &BLOCKS)),
-            rejected: r.counters_of::<Rejection>("lycosa_rejected", "URLs turned away, by reason"),
-            links_refused: r.counters_of::<UrlError>("lycosa_links_refused", refused),
-            errors: r.counters_of::<Failure>("lycosa_errors", "URLs given up, by reason"),
-            retries: r.counters_of::<Failure>("lycosa_retries", "Attempts that failed and are repeated, by reason"),
-            responses: r.counters("lycosa_responses", "Final answers by status class", ("class", &CLASSES)),
-            notes: r.counters_of::<Note>("lycosa_page_notes", "What was odd about answers, by note"),
-            stored: r.counter("lycosa_pages_stored", "Answers stored in full"),
-            revisits: r.counter("lycosa_revisits", "Answers with known or unchanged content, stored as references"),
-            received,
-            in_hand: r.gauges("lycosa_in_flight", "Requests on the wire, and pages being parsed", STAGES),
-            phases: r.times_of::<Phase>("lycosa_fetch_phase", phase, wide),
-            lookups: r.counters("lycosa_dns_lookups", "Names looked up, by where the answer came from", LOOKUPS),
-            looking_up: r.gauge("lycosa_dns_pending", "Names being looked up"),
-            sitemaps: r.counters_of::<End>("lycosa_sitemaps", "Sitemaps read, by how that ended"),
-            queued_again: r.counters_of::<RequeueReason>("lycosa_revisits_queued", again),
-            sitemap_urls: r.counter("lycosa_sitemap_urls", "URLs in sitemaps read, known and unwanted ones too"),
-            lateness: r.times("lycosa_politeness_lateness", late),
-            commit_lag: r.times("lycosa_commit_lag", "End of the answer to the commit of its page"),
-        }
+        hosts: Each<Gauge> = gauges("lycosa_hosts", "Hosts with URLs, by state", HOSTS);
+        ordered: Each<Gauge> = gauges("lycosa_hosts_ordered", "Hosts by the orders that stand for them", ORDERS);
+        ranks: Each<Gauge> = gauges(
+            "lycosa_frontier_urls",
+            "URLs in the queues of all hosts by rank, those being fetched among them", RANK_NAMES
+        );
+        retries_waiting: Gauge = gauge("lycosa_frontier_retries", "URLs that wait for the time of their next try");
+        hosts_blocked: Each<Counter> = counters(
+            "lycosa_hosts_blocked",
+            "How often a host was left alone for long, by reason", ("reason", &BLOCKS)
+        );
+        rejected: Each<Counter> = counters_of::<Rejection>("lycosa_rejected", "URLs turned away, by reason");
+        links_refused: Each<Counter> = counters_of::<UrlError>(
+            "lycosa_links_refused",
+            "Links found that are no URLs that can be asked for, by reason"
+        );
+        errors: Each<Counter> = counters_of::<Failure>("lycosa_errors", "URLs given up, by reason");
+        retries: Each<Counter> =
+            counters_of::<Failure>("lycosa_retries", "Attempts that failed and are repeated, by reason");
+        responses: Each<Counter> = counters("lycosa_responses", "Final answers by status class", ("class", &CLASSES));
+        notes: Each<Counter> = counters_of::<Note>("lycosa_page_notes", "What was odd about answers, by note");
+        stored: Counter = counter("lycosa_pages_stored", "Answers stored in full");
+        revisits: Counter = counter("lycosa_revisits", "Answers with known or unchanged content, stored as references");
+        received: Counter = counter_in("lycosa_received", "Bytes of the bodies of captures, as received", Unit::Bytes);
+        in_hand: Each<Gauge> = gauges("lycosa_in_flight", "Requests on the wire, and pages being parsed", STAGES);
+        phases: Each<Histogram> =
+            times_of::<Phase>("lycosa_fetch_phase", "Time of a fetch by phase; dns: with answers that were kept", wide);
+        lookups: Each<Counter> =
+            counters("lycosa_dns_lookups", "Names looked up, by where the answer came from", LOOKUPS);
+        looking_up: Gauge = gauge("lycosa_dns_pending", "Names being looked up");
+        sitemaps: Each<Counter> = counters_of::<End>("lycosa_sitemaps", "Sitemaps read, by how that ended");
+        queued_again: Each<Counter> = counters_of::<RequeueReason>(
+            "lycosa_revisits_queued",
+            "URLs fetched before that were queued once more, by why"
+        );
+        sitemap_urls: Counter = counter("lycosa_sitemap_urls", "URLs in sitemaps read, known and unwanted ones too");
+        lateness: Histogram = times(
+            "lycosa_politeness_lateness",
+            "How long after its earliest time a request was sent; not of a host that was never asked before"
+        );
+        commit_lag: Histogram = times("lycosa_commit_lag", "End of the answer to the commit of its page");
     }
 }
 

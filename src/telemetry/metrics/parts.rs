@@ -1,5 +1,9 @@
 //! What the parts of the metrics are made of.
 
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge::Gauge;
@@ -23,9 +27,7 @@ pub(super) type Values<'v> = (&'static str, &'v [&'static str]);
 
 /// A fixed set that labels metrics.
 pub(super) trait Labels: Copy + PartialEq + 'static {
-    /// The label.
     const LABEL: &'static str;
-    /// Every member, in order.
     fn all() -> &'static [Self];
     /// The value of the label.
     fn value(self) -> &'static str;
@@ -83,14 +85,12 @@ impl<M: Clone> Each<M> {
         Self(values.iter().map(|value| family.get_or_create_owned(&[(label, *value)])).collect())
     }
 
-    /// Does something with one.
     pub fn with(&self, index: usize, act: impl FnOnce(&M)) {
         if let Some(metric) = self.0.get(index) {
             act(metric);
         }
     }
 
-    /// One of them.
     pub fn get(&self, index: usize) -> Option<&M> {
         self.0.get(index)
     }
@@ -107,6 +107,24 @@ impl Register<'_> {
         counter
     }
 
+    /// A counter in a unit, which is added to its name.
+    pub fn counter_in(&mut self, name: &str, help: &str, unit: Unit) -> Counter {
+        let counter = Counter::default();
+        self.0.register_with_unit(name, help, unit, counter.clone());
+        counter
+    }
+
+    /// Gauges with labels of their own.
+    pub fn family<L: EncodeLabelSet + Clone + Hash + Eq + Debug + Send + Sync + 'static>(
+        &mut self,
+        name: &str,
+        help: &str,
+    ) -> Family<L, Gauge> {
+        let family = Family::default();
+        self.0.register(name, help, Family::clone(&family));
+        family
+    }
+
     /// One counter for each value of a label.
     pub fn counters(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Counter> {
         let family = Family::<Label, Counter>::default();
@@ -120,7 +138,6 @@ impl Register<'_> {
         self.counters(name, help, (L::LABEL, &names::<L>()))
     }
 
-    /// A gauge.
     pub fn gauge(&mut self, name: &str, help: &str) -> Gauge {
         let gauge = Gauge::default();
         self.0.register(name, help, gauge.clone());
@@ -129,10 +146,7 @@ impl Register<'_> {
 
     /// One gauge for each value of a label.
     pub fn gauges(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Gauge> {
-        let family = Family::<Label, Gauge>::default();
-        let each = Each::of(&family, values);
-        self.0.register(name, help, family);
-        each
+        Each::of(&self.family(name, help), values)
     }
 
     /// One gauge for each member of a set.
@@ -185,7 +199,6 @@ fn names<L: Labels>() -> Vec<&'static str> {
     L::all().iter().map(|member| member.value()).collect()
 }
 
-/// One more.
 pub(super) fn one_more(counter: &Counter) {
     counter.inc();
 }
@@ -200,12 +213,10 @@ pub(super) fn follow(counter: &Counter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
 }
 
-/// Sets one gauge.
 pub(super) fn put(gauge: &Gauge, value: u64) {
     gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
 }
 
-/// Sets one of several.
 pub(super) fn set(each: &Each<Gauge>, index: usize, value: u64) {
     each.with(index, |gauge| put(gauge, value));
 }

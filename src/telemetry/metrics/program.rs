@@ -2,10 +2,9 @@
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Unit;
 
-use super::parts::{Each, Labels, Register, Values, count, follow, put, set, set_all};
+use super::parts::{Each, Labels, Values, count, follow, put, set, set_all};
 use super::{Call, Metrics, Registry};
 use crate::base::invariant::{Invariant, violations};
 use crate::telemetry::log::errors_logged;
@@ -13,40 +12,32 @@ use crate::telemetry::log::errors_logged;
 /// Parts of the process whose memory is told.
 const PARTS: Values<'_> = ("part", &["database", "seen_filter"]);
 
-#[derive(Debug)]
-pub(super) struct Program {
-    violations: Each<Counter>,
-    memory_max: Gauge,
-    memory_parts: Each<Gauge>,
-    entries: Each<Gauge>,
-    log_errors: Counter,
-    listeners: Gauge,
-    missed: Counter,
-    webhooks: Each<Counter>,
-    clock_jumps: Counter,
-    clock_ahead: Gauge,
+metrics! {
+    Program {
+        violations: Each<Counter> =
+            counters_of::<Invariant>("lycosa_invariant_violations", "Invariants found broken: faults of the program");
+        memory_max: Gauge = gauge_in("lycosa_memory_max", "Memory the process may use: memory.max", Unit::Bytes);
+        memory_parts: Each<Gauge> = bytes("lycosa_memory_part", "Memory of parts of the process", PARTS);
+        entries: Each<Gauge> =
+            gauges_of::<Registry>("lycosa_registry_entries", "Entries of bounded registries in memory");
+        log_errors: Counter = counter("lycosa_log_errors", "Lines logged at level error");
+        listeners: Gauge = gauge("lycosa_event_listeners", "Clients of /api/v1/events");
+        missed: Counter = counter("lycosa_events_missed", "Events that went by clients that were too slow");
+        clock_jumps: Counter = counter(
+            "lycosa_clock_jumps",
+            "How often the system's clock was set, since the last commit before the start included"
+        );
+        clock_ahead: Gauge = gauge_in(
+            "lycosa_clock_ahead",
+            "The date less the time that waits are reckoned by: what the system's clock was set by, altogether",
+            Unit::Seconds
+        );
+        webhooks: Each<Counter> =
+            counters_of::<Call>("lycosa_webhook_calls", "Calls of webhooks, by what became of them");
+    }
 }
 
 impl Program {
-    pub fn new(r: &mut Register<'_>) -> Self {
-        r.0.register("lycosa_build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
-        let broken = "Invariants found broken: faults of the program";
-        let jumps = "How often the system's clock was set, since the last commit before the start included";
-        let ahead = "The date less the time that waits are reckoned by: what the system's clock was set by, altogether";
-        Self {
-            violations: r.counters_of::<Invariant>("lycosa_invariant_violations", broken),
-            memory_max: r.gauge_in("lycosa_memory_max", "Memory the process may use: memory.max", Unit::Bytes),
-            memory_parts: r.bytes("lycosa_memory_part", "Memory of parts of the process", PARTS),
-            entries: r.gauges_of::<Registry>("lycosa_registry_entries", "Entries of bounded registries in memory"),
-            log_errors: r.counter("lycosa_log_errors", "Lines logged at level error"),
-            listeners: r.gauge("lycosa_event_listeners", "Clients of /api/v1/events"),
-            missed: r.counter("lycosa_events_missed", "Events that went by clients that were too slow"),
-            clock_jumps: r.counter("lycosa_clock_jumps", jumps),
-            clock_ahead: r.gauge_in("lycosa_clock_ahead", ahead, Unit::Seconds),
-            webhooks: r.counters_of::<Call>("lycosa_webhook_calls", "Calls of webhooks, by what became of them"),
-        }
-    }
-
     /// Takes in what is counted elsewhere.
     pub fn refresh(&self) {
         follow(&self.log_errors, errors_logged());

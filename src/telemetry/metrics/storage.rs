@@ -7,7 +7,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
 
 use super::Metrics;
-use super::parts::{Each, Register, Values, count, one_more, put, set, set_all};
+use super::parts::{Each, Values, count, one_more, put, set, set_all};
 use crate::base::disk::DiskFault;
 use crate::base::time::UnixMillis;
 use crate::storage::StorageStats;
@@ -19,49 +19,39 @@ const FOLDERS: Values<'_> = ("folder", &["data", "warc", "spill"]);
 /// Why nothing new is begun.
 const PAUSES: Values<'_> = ("reason", &["operator", "disk_low", "disk_fault"]);
 
-#[derive(Debug)]
-pub(super) struct Stored {
-    disk_free: Each<Gauge>,
-    paused: Each<Gauge>,
-    commit_failures: Each<Counter>,
-    reopens: Counter,
-    memory: Each<Gauge>,
-    tables: Gauge,
-    debt: Gauge,
-    stalled: Gauge,
-    background_errors: Gauge,
-    sync_age: Gauge,
-    store_queue: Gauge,
-    checkpoints: Each<Counter>,
-    checkpoint_last: Gauge,
-    uploads: Each<Counter>,
-}
-
-impl Stored {
-    pub fn new(r: &mut Register<'_>) -> Self {
-        let lost = "Groups of pages that could not be committed, and failed tries to go on, by kind of fault";
-        let last = "When the newest checkpoint of this run was made, since 1970";
-        let reopens = "How often the database was opened again after a failed write";
-        let memory = "Memory of the database: blocks kept, and writes not yet in a table file";
-        let errors = "Errors of the database's background work since it was opened";
-        let age = "Since the Store last brought everything committed to the disk (durability.sync)";
-        let queue = "What the Deduper sent and the Store has not written";
-        Self {
-            disk_free: r.bytes("lycosa_disk_free", "Free space where a folder lies", FOLDERS),
-            paused: r.gauges("lycosa_paused", "1 while nothing new is begun, by reason", PAUSES),
-            commit_failures: r.counters_of::<DiskFault>("lycosa_commit_failures", lost),
-            reopens: r.counter("lycosa_storage_reopens", reopens),
-            memory: r.bytes("lycosa_storage_memory", memory, ("part", &["block_cache", "memtables"])),
-            tables: r.gauge_in("lycosa_storage_tables", "Live table files of the database", Unit::Bytes),
-            debt: r.gauge_in("lycosa_storage_compaction_pending", "What compaction has yet to rewrite", Unit::Bytes),
-            stalled: r.gauge("lycosa_storage_stalled", "1 while the database slows down or stops writes"),
-            background_errors: r.gauge("lycosa_storage_background_errors", errors),
-            sync_age: r.gauge_in("lycosa_store_sync_age", age, Unit::Seconds),
-            store_queue: r.gauge_in("lycosa_store_queue", queue, Unit::Bytes),
-            checkpoints: r.counters("lycosa_checkpoints", "Checkpoints, by result", RESULTS),
-            checkpoint_last: r.gauge_in("lycosa_checkpoint_last_timestamp", last, Unit::Seconds),
-            uploads: r.counters("lycosa_uploads", "Archive files and checkpoints copied elsewhere, by result", RESULTS),
-        }
+metrics! {
+    Stored {
+        disk_free: Each<Gauge> = bytes("lycosa_disk_free", "Free space where a folder lies", FOLDERS);
+        paused: Each<Gauge> = gauges("lycosa_paused", "1 while nothing new is begun, by reason", PAUSES);
+        commit_failures: Each<Counter> = counters_of::<DiskFault>(
+            "lycosa_commit_failures",
+            "Groups of pages that could not be committed, and failed tries to go on, by kind of fault"
+        );
+        reopens: Counter =
+            counter("lycosa_storage_reopens", "How often the database was opened again after a failed write");
+        memory: Each<Gauge> = bytes(
+            "lycosa_storage_memory",
+            "Memory of the database: blocks kept, and writes not yet in a table file",
+            ("part", &["block_cache", "memtables"])
+        );
+        tables: Gauge = gauge_in("lycosa_storage_tables", "Live table files of the database", Unit::Bytes);
+        debt: Gauge = gauge_in("lycosa_storage_compaction_pending", "What compaction has yet to rewrite", Unit::Bytes);
+        stalled: Gauge = gauge("lycosa_storage_stalled", "1 while the database slows down or stops writes");
+        background_errors: Gauge =
+            gauge("lycosa_storage_background_errors", "Errors of the database's background work since it was opened");
+        sync_age: Gauge = gauge_in(
+            "lycosa_store_sync_age",
+            "Since the Store last brought everything committed to the disk (durability.sync)", Unit::Seconds
+        );
+        store_queue: Gauge =
+            gauge_in("lycosa_store_queue", "What the Deduper sent and the Store has not written", Unit::Bytes);
+        checkpoints: Each<Counter> = counters("lycosa_checkpoints", "Checkpoints, by result", RESULTS);
+        checkpoint_last: Gauge = gauge_in(
+            "lycosa_checkpoint_last_timestamp",
+            "When the newest checkpoint of this run was made, since 1970", Unit::Seconds
+        );
+        uploads: Each<Counter> =
+            counters("lycosa_uploads", "Archive files and checkpoints copied elsewhere, by result", RESULTS);
     }
 }
 

@@ -4,4 +4,3 @@ mod client;
 mod served;
 mod switches;
 mod truth;
-mod walk;

@@ -197,6 +197,16 @@ fn latency_delays_the_answer_and_jitter_comes_by_hash() {
 }
 
 #[test]
+fn links_say_no_scheme_when_asked_for_and_lead_where_they_did() {
+    let (with, without) = (web(|_| {}), web(|config| config.no_scheme = true));
+    let text = |web: &TestWeb| get(web.addr(), "h0.test", "/").text();
+    let (with, without) = (text(&with), text(&without));
+    assert!(with.contains("\"http://h") && !without.contains("http://h") && without.contains("\"//h"));
+    let links = |text: String| text.replace("http://h", "//h").matches("href=").count();
+    assert_eq!(links(with), links(without));
+}
+
+#[test]
 fn traps_are_endless_and_only_there_when_laid() {
     let trapped = web(|config| config.traps = "all".parse().unwrap());
     let bare = web(|_| {});

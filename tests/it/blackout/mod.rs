@@ -16,8 +16,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support::audit_check::early_requests;
 use lycosa::storage::{RocksOptions, RocksStorage};
-use lycosa::testweb::audit_check::early_requests;
 use lycosa::testweb::{AuditEntry, TestWebConfig};
 use nix::sys::signal::Signal;
 

@@ -91,7 +91,7 @@ fn what_no_list_has_is_refused_with_what_there_is() {
         ("/api/v1/urls/rejected?limit=0", "1 to 1000"),
         ("/api/v1/urls/rejected?cursor=x", "`next` of the page before"),
         ("/api/v1/urls/rejected?cursor=ffffffffffff&host=a.test", "a page of the same host"),
-        ("/api/v1/urls/rejected?format=xml", "unknown variant `xml`"),
+        ("/api/v1/urls/rejected?format=xml", "format: expected one of json, csv"),
     ]);
     assert_eq!(desk.get(&format!("/api/v1/urls/rejected?cursor={next}&limit=1"))["items"].as_array().unwrap().len(), 1);
     assert_eq!(desk.json("POST", "/api/v1/urls/rejected").0, 405);

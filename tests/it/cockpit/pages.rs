@@ -65,16 +65,19 @@ fn captures_are_listed_by_host_status_type_and_age() {
         [format!("/api/v1/page?url=http://a.test/page&at={}", at - 1), "/api/v1/page?url=http://a.test/x".into()]
     {
         let (status, problem) = desk.json("GET", &gone);
-        assert!(status == 404 && problem["detail"].as_str().unwrap().contains("/api/v1/explain"), "{gone}: {problem}");
+        assert!(
+            status == 404 && problem["detail"].as_str().unwrap().contains("`lycosa ctl explain`"),
+            "{gone}: {problem}"
+        );
     }
     desk.refuses(&[
         ("/api/v1/pages?status=x", "status: expected a whole number"),
         ("/api/v1/pages?host=a%20b", "expected a name"),
         ("/api/v1/pages?cursor=zz", "expected `next`"),
-        ("/api/v1/page", "missing field `url`"),
+        ("/api/v1/page", "the query: url is missing"),
         ("/api/v1/page?url=http://a.test/&at=x", "at: expected a whole number"),
-        ("/api/v1/snapshot", "missing field `url`"),
-        ("/api/v1/snapshot?url=http://a.test/&as=film", "stored"),
+        ("/api/v1/snapshot", "the query: url is missing"),
+        ("/api/v1/snapshot?url=http://a.test/&as=film", "as: expected one of stored, text, rendered"),
     ]);
     drop(desk);
     live.end();

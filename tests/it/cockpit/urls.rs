@@ -223,12 +223,12 @@ fn what_is_no_url_is_refused_with_what_is_expected() {
     for route in ["/api/v1/urls", "/api/v1/explain"] {
         let path = |query: &str| format!("{route}{query}");
         desk.refuses(&[
-            (&path(""), "missing field `url`"),
+            (&path(""), "the query: url is missing"),
             (&path("?url="), "such as https://example.org/"),
             (&path("?url=mailto:a@b"), "neither http nor https"),
             (&path("?url=/relative"), "such as https://example.org/"),
             (&path(&format!("?url=http://a.test/{}", "x".repeat(3_000))), "longer than the limit"),
-            (&path("?url=http://a.test/&url=http://b.test/"), "duplicate field"),
+            (&path("?url=http://a.test/&url=http://b.test/"), "url is there twice"),
         ]);
         assert_eq!(desk.json("POST", route).0, 405);
     }

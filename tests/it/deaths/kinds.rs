@@ -214,7 +214,7 @@ fn i1_a_lane_that_waited_for_a_permit_looks_at_the_time_again_before_it_asks() {
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
     let early =
-        lycosa::testweb::audit_check::early_requests(&sandbox.web.audit(), |_| std::time::Duration::from_millis(25));
+        crate::support::audit_check::early_requests(&sandbox.web.audit(), |_| std::time::Duration::from_millis(25));
     assert_eq!(early.len(), 0, "{early:?}");
     assert_eq!(live.node.telemetry.metrics.restarts(Kind::Politeness), 0, "a request before its time ends its lane");
     live.end().assert_is(&sandbox.web.truth(truth_any()));

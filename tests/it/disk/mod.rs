@@ -15,10 +15,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::audit_check::{early_requests, max_in_flight_per_host};
 use lycosa::storage::values::Format;
 use lycosa::storage::{RocksOptions, RocksStorage, read};
 use lycosa::telemetry::{State, StatusSnapshot};
-use lycosa::testweb::audit_check::{early_requests, max_in_flight_per_host};
 use lycosa::testweb::{AuditEntry, TestWebConfig};
 
 use crate::sandbox::{Daemon, Sandbox, is_rules, judge_archive, python, until};
@@ -26,7 +26,7 @@ use crate::support::fsck;
 
 const GAP: Duration = Duration::from_millis(20);
 /// Bodies above 64 KiB go to temporary files, a WARC is full after a few dozens of pages.
-const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 8\npoliteness.min_delay = \"20ms\"\n\
+const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 8\nfetch.body_memory = 0\npoliteness.min_delay = \"20ms\"\n\
     politeness.delay_factor = 0\ndurability.sync = \"50ms\"\nstore.warc_max_size = \"1MB\"\nstore.memory = \"16MiB\"\n\
     fetch.retry_delays = [\"50ms\"]\nlog.summary = \"0s\"\n";
 

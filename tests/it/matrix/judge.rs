@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::support::audit_check::{early_after, max_in_flight_per_host};
 use lycosa::testweb::AuditEntry;
-use lycosa::testweb::audit_check::{early_after, max_in_flight_per_host};
 
 use super::{CONCURRENCY, HOSTS, Kind};
 use crate::sandbox::{Sandbox, is_rules, judge_archive, python};

@@ -28,7 +28,7 @@ fn each_page_of_a_host_is_fetched_exactly_once_more_and_the_older_captures_are_k
     for (url, n) in &captures {
         assert_eq!(*n, if url.starts_with(HOST) { 2 } else { 1 }, "{url}");
     }
-    let asked = lycosa::testweb::audit_check::fetch_counts(&ended.entries);
+    let asked = crate::support::audit_check::fetch_counts(&ended.entries);
     assert!(captures.iter().all(|(url, n)| asked[url] as usize == *n), "{asked:?}");
     ended.assert_polite();
     // Each of its lines, the second too, names the seed.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::support::audit_check::{early_requests, max_in_flight_per_host};
 use lycosa::testweb::AuditEntry;
-use lycosa::testweb::audit_check::{early_requests, max_in_flight_per_host};
 
 /// The node's clock counts whole milliseconds, rounded down: so much earlier a request may be by the web's finer clock.
 const ROUNDING: Duration = Duration::from_millis(1);

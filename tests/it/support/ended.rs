@@ -5,9 +5,9 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::audit_check::fetch_counts;
 use lycosa::telemetry::StatusSnapshot;
 use lycosa::testweb::AuditEntry;
-use lycosa::testweb::audit_check::fetch_counts;
 use serde_json::Value;
 
 use super::audit::{Manners, check_manners};

@@ -27,7 +27,6 @@ use crate::storage::{Storage, read};
 use result::Writing;
 use walk::{Walk, is_of, page_of, sources};
 
-/// The job's name.
 const KIND: &str = "dead-link-holders";
 /// URLs looked for at most: 14 MB.
 const MOST: usize = 500_000;

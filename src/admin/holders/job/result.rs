@@ -38,7 +38,6 @@ impl Writing {
         Ok(writing)
     }
 
-    /// One more line.
     pub fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.out, value)?;
         self.out.write_all(b"\n")
@@ -65,7 +64,9 @@ pub(super) fn page(data: &Path, paging: &Paging) -> Result<HoldersPage, ControlE
     let file = match File::open(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound && from.is_empty() => return Ok(HoldersPage::default()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(ControlError::Invalid("cursor: there is no report; POST makes one".into()));
+            return Err(ControlError::Invalid(
+                "cursor: there is no report; `lycosa ctl report dead-links --holders` makes one".into(),
+            ));
         }
         other => other.map_err(unread)?,
     };

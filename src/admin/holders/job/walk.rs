@@ -30,7 +30,6 @@ use crate::warc::reader::{WarcHeader, WarcReader};
 
 /// Pages listed of one dead URL.
 pub(super) const PAGES: u32 = 100;
-/// Pages listed in all.
 const LISTED: u64 = 1_000_000;
 /// Files that are named as not read.
 const NAMED: usize = 100;
@@ -105,7 +104,6 @@ fn not_read(about: &mut HoldersAbout, what: String) {
 }
 
 impl Walk<'_> {
-    /// Reads all files.
     pub fn all(&mut self, sources: &[Source]) -> Result<(), JobError> {
         for source in sources {
             match self.file(source) {

@@ -140,7 +140,7 @@ async fn working(
         Err(JobError::Busy) if order == HostOrder::Block => return at_once(node, host, order).await,
         job => job.map_err(|e| ControlError::Refused(e.to_string()))?,
     };
-    let gone = |_| ControlError::Unavailable(format!("job {} ended before it began; see /api/v1/jobs", job.id));
+    let gone = |_| ControlError::Unavailable(format!("job {} ended before it began; see `lycosa ctl jobs`", job.id));
     stands.await.map_err(gone)?;
     Ok(Some(node.jobs.get(job.id).unwrap_or(job)))
 }

@@ -190,7 +190,6 @@ fn what_was_given_up_or_turned_away_has_its_reason_and_what_to_do() {
     assert!(said(&e).contains("traps.pages_per_host"), "{}", said(&e));
 }
 
-/// The facts as lines.
 fn facts(e: &Explanation) -> Vec<String> {
     deciding(e, NOW).into_iter().map(|fact| format!("{}: {}", fact.name, fact.text)).collect()
 }

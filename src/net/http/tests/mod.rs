@@ -33,7 +33,12 @@ fn on_runtime<R>(test: impl Future<Output = R>) -> R {
 
 fn config() -> HttpConfig {
     let policy = AddressPolicy::new(vec![parse_allow("127.0.0.0/8").unwrap()], Vec::new());
-    let spill = SpillConfig { dir: std::env::temp_dir(), memory_body: 0, budget: SpillBudget::new(1 << 30) };
+    let spill = SpillConfig {
+        dir: std::env::temp_dir(),
+        memory_body: 0,
+        shared: SpillBudget::new(0),
+        budget: SpillBudget::new(1 << 30),
+    };
     HttpConfig::new(Arc::new(policy), spill)
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::audit::AuditEntry;
+use lycosa::testweb::AuditEntry;
+use lycosa::testweb::robots::REAL_ROBOTS;
 
 /// A request that came too early.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +101,7 @@ fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, u32> {
 }
 
 fn is_robots(entry: &AuditEntry) -> bool {
-    entry.path == "/robots.txt" || entry.path == super::robots::REAL_ROBOTS
+    entry.path == "/robots.txt" || entry.path == REAL_ROBOTS
 }
 
 #[cfg(test)]
