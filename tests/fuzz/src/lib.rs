@@ -10,6 +10,7 @@
 pub mod base {
     pub mod sync;
     pub mod time;
+    pub mod units;
 }
 
 #[path = "../../../src/domain/mod.rs"]
