@@ -68,18 +68,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// A fresh one; `pace` is its politeness as stored.
+    /// A fresh one.
     #[must_use]
-    pub fn new(
-        node: Arc<Node>,
-        at: HostAt,
-        name: &str,
-        pace: &[u8],
-        mailbox: Mailbox<Self>,
-        retired: Arc<AtomicBool>,
-    ) -> Self {
+    pub fn new(node: Arc<Node>, at: HostAt, name: &str, mailbox: Mailbox<Self>, retired: Arc<AtomicBool>) -> Self {
         node.faults.pass("host.new");
-        let pacer = pacers::own(&node, at.host, name, || pace.to_vec());
+        let pacer = pacers::own(&node, at, name);
         Self {
             name: Arc::from(name),
             inbox: Rc::new(Inbox::default()),
@@ -97,7 +90,7 @@ impl Host {
 pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
     let (mailbox, receiver) = Mailbox::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
     let retired = Arc::new(AtomicBool::new(false));
-    let host = Host::new(node.clone(), at, &state.name, &state.pace, mailbox.clone(), retired.clone());
+    let host = Host::new(node.clone(), at, &state.name, mailbox.clone(), retired.clone());
     let (stats, worker) = (mailbox.meter().stats().clone(), Worker::new(host, Tools::of(&mailbox, node)));
     Guarded::spawn(Context::with_receiver(receiver), worker, node.clone(), retired, stats);
     mailbox
@@ -111,8 +104,7 @@ impl Behavior for Host {
     }
 
     fn fresh(&self) -> Self {
-        let (pace, mailbox, retired) = (self.pacer.pace().encode(), self.mailbox.clone(), self.retired.clone());
-        Self::new(self.node.clone(), self.at, &self.name, &pace, mailbox, retired)
+        Self::new(self.node.clone(), self.at, &self.name, self.mailbox.clone(), self.retired.clone())
     }
 
     fn started(&mut self, ctx: &mut Ctx<Self>) {

@@ -9,7 +9,6 @@ use crate::config::GroupBy;
 use crate::crawl::live::Live;
 use crate::crawl::node::Node;
 use crate::crawl::slot::{Group, Pacer, PacerRules, Pacers};
-use crate::domain::fingerprint::HostKey;
 use crate::domain::host::registrable_domain;
 use crate::domain::partition::Partition;
 use crate::domain::politeness::{Pace, PaceRules};
@@ -62,17 +61,18 @@ pub(super) fn pacers(node: &Node, live: &Live, place: &Place<'_>) -> Pacers {
 
 /// The pacer of a host that is not this lane's own.
 pub(super) fn of_host(node: &Node, host: &str) -> Arc<Pacer> {
-    let at = HostAt { partition: Partition::of_host(host), host: node.prints.host(host) };
-    own(node, at.host, host, || read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default().pace)
+    own(node, HostAt { partition: Partition::of_host(host), host: node.prints.host(host) }, host)
 }
 
-/// A host's pacer, with the gap that the operator says; `stored` reads its politeness.
-pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() -> Vec<u8>) -> Arc<Pacer> {
+/// A host's pacer, with the gap that the operator says. Where there is none its state is read now, and not by whoever starts the host:
+/// between that look and this one the Store may have written a back-off, and have let the former pacer go.
+pub(super) fn own(node: &Node, at: HostAt, name: &str) -> Arc<Pacer> {
     let own = node.crawl.live().host_rules(name);
-    let said = || node.crawl.orders.of(&host).min_delay;
-    let pacer = node.slots.pacer(host, &own.pace, own.connections, || {
+    let said = || node.crawl.orders.of(&at.host).min_delay;
+    let pacer = node.slots.pacer(at.host, &own.pace, own.connections, || {
         let rules = said().map_or_else(|| own.pace.clone(), |delay| own.pace.with_min_delay(delay));
-        stored_pace(node, &stored(), &rules)
+        let state = read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default();
+        stored_pace(node, &state.pace, &rules)
     });
     // Asked for when the pacer is in the registry: an order that comes later finds it there.
     if let delay @ Some(_) = said() {
