@@ -9,7 +9,9 @@ use crate::crawl::bench::Bench;
 use crate::crawl::fetcher::{Fetch, FetchPurpose, Report, RobotsAnswer};
 use crate::crawl::frontier::Want;
 use crate::domain::outcome::{Answer, FetchOutcome};
-use crate::domain::politeness::PaceSignal;
+use crate::domain::politeness::{Pace, PaceSignal};
+use crate::storage::values::HostState;
+use crate::storage::{Batch, Storage as _, tables};
 
 /// The gap of the settings below; an answer's end is rounded up to a whole millisecond.
 const GAP: Duration = Duration::from_millis(20 + 1);
@@ -47,6 +49,36 @@ async fn quiet() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
     }
+}
+
+#[test]
+fn a_host_started_with_a_state_from_before_its_back_off_asks_for_nothing() {
+    let bench = bench(&[]);
+    bench.queue(&[("http://h.test/a", 1)]);
+    let at = bench.host("h.test");
+    let old = crate::storage::read::host_state(&*bench.storage, at).unwrap().unwrap();
+    let mut pace = Pace::new();
+    let throttled = PaceSignal::Throttled { retry_after: Some(Duration::from_secs(7_200)) };
+    pace.finished(
+        bench.node.clock.now(),
+        Duration::ZERO,
+        throttled,
+        &bench.node.crawl.live().host_rules("h.test").pace,
+    );
+    let mut batch = Batch::new();
+    batch.put::<tables::HostState>(&at, &HostState { pace: pace.encode(), ..old.clone() });
+    bench.storage.write(&batch).unwrap();
+    System::new().block_on(async {
+        let mailbox = start(&bench.node, at, &old);
+        assert_eq!(bench.frontier.next::<Want>().await.host, at.host);
+        mailbox.tell(Leases(bench.leases()));
+        quiet().await;
+        bench.node.clock.advance(GAP * 10);
+        quiet().await;
+        assert!(bench.fetcher.take::<Fetch>().is_empty(), "two hours are not over");
+        assert_eq!(bench.node.slots.pace_of(&at.host).map(|pace| pace.earliest()), Some(pace.earliest()));
+        mailbox.tell(Retire);
+    });
 }
 
 #[test]
