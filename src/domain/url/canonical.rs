@@ -108,7 +108,7 @@ impl Canonicaliser {
     }
 
     /// The same for all `links` of one page or list. Marks of sessions that name pages there stay: those in whose values alone links
-    /// differ, and one that a single link has, and nothing else in its query, while others have none.
+    /// differ, and one that a single link has while others have none.
     pub fn joiner_of<'l>(
         &self,
         links: impl Iterator<Item = &'l str>,

@@ -100,8 +100,8 @@ impl Cleaner {
     }
 
     /// The same for links of one page of `host`, where some of them show that what looks like session ids names pages. A visitor has one
-    /// id, and it stands on all links of a page: links that differ in the value alone lead to several pages, and so does a link with
-    /// nothing but such a value, when no other has that value and others have none.
+    /// id, and it stands on all links of a page: links that differ in the value alone lead to several pages, and so does a link whose
+    /// value no other has, when others have none at all.
     pub(super) fn for_links<'l>(&self, links: impl Iterator<Item = &'l str>, host: &str) -> Option<Self> {
         let mut known: HashMap<(&str, &str), &str> = HashMap::new();
         let mut names = Vec::new();
@@ -119,8 +119,7 @@ impl Cleaner {
                 if is_token && *known.entry((before, behind)).or_insert(value) != value {
                     names.push(name.clone().into_owned());
                 }
-                let stands_alone = is_token && behind.is_empty() && !before.contains('&');
-                let carrier = carriers.entry(value).or_insert_with(|| (link, stands_alone.then_some(name)));
+                let carrier = carriers.entry(value).or_insert_with(|| (link, is_token.then_some(name)));
                 if carrier.0 != link {
                     carrier.1 = None;
                 }

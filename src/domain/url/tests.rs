@@ -335,17 +335,19 @@ fn marks_of_sessions_in_whose_values_alone_links_of_one_page_differ_name_pages()
 }
 
 #[test]
-fn a_mark_that_a_single_link_has_and_nothing_else_in_its_query_names_a_page() {
+fn a_mark_that_a_single_link_has_names_a_page_where_others_have_none() {
     let (one, two) = ("0123456789abcdef0123456789abcdef", "550e8400-e29b-41d4-a716-446655440000");
     let (talk, song) = (format!("/talk?session_id={two}"), format!("song?SID={one}"));
     assert_eq!(joined(&["/", &talk]), ["/", &talk]);
     assert_eq!(joined(&[&song, "http://A.org/b", &talk]), [&format!("/x/{song}"), "/b", &talk]);
     assert_eq!(joined(&["/", &talk, &format!("{talk}#top")]), ["/", &talk, &talk]);
-    // A visitor's mark: on every link, on two of them, beside what names the page, or as servers name it.
+    let beside = format!("/f?t=5&sid={one}&x=1");
+    assert_eq!(joined(&["/", &beside]), ["/", &beside], "beside other parameters");
+    // A visitor's mark: on every link, on two of them, or as servers name it.
     assert_eq!(joined(&[&talk]), ["/talk"], "no other link");
     let home = format!("/?session_id={two}");
     assert_eq!(joined(&[&home, &talk, "/c"]), ["/", "/talk", "/c"]);
-    assert_eq!(joined(&["/", &format!("/f?t=5&sid={one}")]), ["/", "/f?t=5"]);
+    assert_eq!(joined(&["/", &beside, &format!("/g?t=6&sid={one}")]), ["/", "/f?t=5&x=1", "/g?t=6"]);
     assert_eq!(joined(&["/", &format!("/f?PHPSESSID={one}")]), ["/", "/f"]);
     // What leads away or nowhere is no other link.
     for other in [
