@@ -1,6 +1,7 @@
 //! The addresses of the pictures, objects, sounds and films that a page names, whether it shows them by markup, by a style, or by a
 //! script: `src`, `srcset`, `data`, `poster`, `og:image`, and the names under which pages keep what a script shows later. They are no
-//! links here; they tell a page of pictures from one that brings nothing new.
+//! links here; they tell a page of pictures from one that brings nothing new. What is said to be a single pixel counts visits, under
+//! another address each time, and shows nothing.
 
 use memchr::{memchr, memchr2, memchr3};
 use xxhash_rust::xxh3::xxh3_64;
@@ -61,7 +62,7 @@ impl Media {
             let is = |known: &str| name.eq_ignore_ascii_case(known);
             let (element, bytes) = (tag.element, value.as_bytes());
             let address = match name.len() {
-                3 => is("src") && element != Element::Script,
+                3 => is("src") && element != Element::Script && !is_pixel(tag),
                 4 if is("href") => is_named(bytes) || tag.foreign && element == Element::Image,
                 4 => is("data") && element == Element::Object,
                 5 if is("style") => {
@@ -198,6 +199,11 @@ fn names_one(text: &[u8]) -> bool {
     false
 }
 
+fn is_pixel(tag: &Tag<'_>) -> bool {
+    let at_most_one = |name| tag.attr(name).is_some_and(|size| matches!(size.trim().trim_end_matches("px"), "0" | "1"));
+    at_most_one("width") && at_most_one("height")
+}
+
 fn is_of_media(meta: &Tag<'_>) -> bool {
     let of = |name| meta.attr(name).is_some_and(|value| has_any(value.as_bytes(), &METAS));
     of("property") || of("name") || of("itemprop")
@@ -253,6 +259,8 @@ mod tests {
             "<a href=/full/N.JPG>x</a>",
             "<script>show(\"/i/N.jpg\", 7)</script>",
             "<script type='application/json'>{'plate':'https:\\/\\/x\\/N.png?w=7'}</script>",
+            "<img width=1 height=1 data-src=/i/N>",
+            "<img width=1 height=700 src=/i/N>",
             "<svg><image href=/i/N /></svg>",
             "<amp-img src=/i/N></amp-img>",
         ] {
@@ -275,6 +283,8 @@ mod tests {
             "<meta name=description content=x>",
             "<template><img src=/i/17.png></template>",
             "<img src=''>",
+            "<img height=\"1\" width='1' style='display:none' src='https://c.test/hit?ord=17'/>",
+            "<iframe src=/hit/17 width=0 height=0px></iframe>",
         ] {
             assert!(media(html).is_empty(), "{html}");
         }
