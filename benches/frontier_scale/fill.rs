@@ -19,10 +19,9 @@ use super::{Plan, Result};
 const PAGES: u32 = 10;
 const HOSTS: u32 = 50;
 
-/// Queues `plan.urls` URLs of `plan.hosts` hosts.
-pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
-    let storage = RocksStorage::open(folder, RocksOptions::default())?;
-    let seed = read::meta::<Format>(&storage, ())?.ok_or("a folder without format")?.seed;
+/// The ledger of a folder, and what makes its keys.
+pub fn ledger_of(storage: &RocksStorage) -> Result<(Ledger, Fingerprinter)> {
+    let seed = read::meta::<Format>(storage, ())?.ok_or("a folder without format")?.seed;
     let rules = LedgerRules {
         crawl: CrawlId::default(),
         prints: Fingerprinter::new(seed),
@@ -31,7 +30,13 @@ pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
         generation: 1,
         max_depth: None,
     };
-    let mut ledger = Ledger::open(&storage, rules)?;
+    Ok((Ledger::open(storage, rules)?, Fingerprinter::new(seed)))
+}
+
+/// Queues `plan.urls` URLs of `plan.hosts` hosts.
+pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
+    let storage = RocksStorage::open(folder, RocksOptions::default())?;
+    let (mut ledger, _) = ledger_of(&storage)?;
     let canon = Canonicaliser::new(CleanRules::default());
     let (began, mut told) = (Instant::now(), 0);
     let pages = plan.pages(1)?;
@@ -54,7 +59,7 @@ pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
+pub fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
     let path = if page == 0 { "/".to_owned() } else { format!("/p/{page}") };
     let url = canon.parse(&format!("http://h{host}.test{path}"))?;
     let via = Some(format!("http://h{}.test/p/{}", host / 2, page / 2).into());
@@ -72,7 +77,7 @@ fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
     })
 }
 
-fn commit(storage: &RocksStorage, ledger: &mut Ledger, new: Vec<NewUrl>) -> Result<()> {
+pub fn commit(storage: &RocksStorage, ledger: &mut Ledger, new: Vec<NewUrl>) -> Result<()> {
     let mut txn = Txn::new(storage);
     let change = Change::Links(Box::new(LinkChange { new, ..LinkChange::default() }));
     ledger.apply(&mut txn, &change, UnixMillis(1_700_000_000_000), &|_| false)?;

@@ -1,16 +1,17 @@
 //! A large frontier: how long a restart takes on it, and how much memory it costs. `docs/performance.md` has the figures.
 //!
 //! `cargo bench --profile release --bench frontier_scale -- [--urls N] [--hosts N] [--kills N] [--seconds N]
-//! [--part restart|crawl] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]…`
+//! [--part restart|crawl|seen] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]…`
 //!
 //! `restart` fills a data folder through the ledger with N queued URLs, then starts the real program on it again and again, after clean
 //! stops and after SIGKILL in the middle of crawling. `crawl` lets the program find N URLs by itself, on pages full of
-//! links. Both with the synthetic web behind. A folder given by `--data` is kept, and filled only when it is not there.
+//! links. Both with the synthetic web behind. `seen` asks the seen test about pages of 60 links and queues what is new. A folder given by `--data` is kept, and filled only when it is not there.
 
 mod crawl;
 mod daemon;
 mod fill;
 mod restart;
+mod seen;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -81,7 +82,7 @@ impl Plan {
 const HELP: &str = "Measures restarts and memory of the real program on a large frontier.
 
 cargo bench --profile release --bench frontier_scale -- [--urls N] [--hosts N] [--kills N] [--seconds N]
-    [--part restart|crawl] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]...";
+    [--part restart|crawl|seen] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]...";
 
 fn main() -> Result<()> {
     if std::env::args().any(|arg| arg == "--help" || arg == "-h") {
@@ -95,6 +96,9 @@ fn main() -> Result<()> {
     }
     if plan.has("crawl") {
         crawl::run(&plan)?;
+    }
+    if plan.has("seen") {
+        seen::run(&plan)?;
     }
     Ok(())
 }
