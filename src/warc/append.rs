@@ -61,18 +61,9 @@ impl AppendFile {
     }
 
     /// Good bytes: everything appended so far.
+    #[expect(clippy::len_without_is_empty, reason = "a place in a file, no collection")]
     pub fn len(&self) -> u64 {
         self.len
-    }
-
-    /// True while nothing has been appended.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Bytes known to be on the disk.
-    pub fn synced(&self) -> u64 {
-        self.synced
     }
 
     /// Appends `bytes` and gives the offset of their first.
@@ -215,7 +206,7 @@ mod tests {
         let (mut file, _) = AppendFile::resume(&path, len, false).unwrap();
         file.sync().unwrap();
         file.write_again(1_000).unwrap();
-        assert_eq!((file.len(), file.synced()), (len, 1_000));
+        assert_eq!((file.len(), file.synced), (len, 1_000));
         assert_eq!(fs::read(&path).unwrap(), content);
         assert_eq!(file.append(b"!").unwrap(), len);
     }
@@ -260,7 +251,7 @@ mod tests {
         file.sync().unwrap();
         file.append(b"undone").unwrap();
         file.roll_back(4).unwrap();
-        assert_eq!((file.len(), file.synced()), (4, 4));
+        assert_eq!((file.len(), file.synced), (4, 4));
         assert!(matches!(file.roll_back(5), Err(WarcError::BeyondEnd { wanted: 5, len: 4, .. })));
         file.append(b"!").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"kept!");

@@ -79,7 +79,7 @@ pub(super) fn take_up(
     }
     let committed = file_lengths.cdxj.as_ref().map_or(0, |t| t.1);
     let cdxj = take_up_index(dir, &warc, committed, report)?;
-    Ok(Some(OpenWarc { warc, cdxj, empty: 0 }))
+    Ok(Some(OpenWarc { warc, cdxj }))
 }
 
 /// Takes up the open index, or makes it anew when it lacks lines, is damaged or names records that are gone.
