@@ -4,6 +4,8 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use crate::domain::coded::names;
+
 /// The name of a record: a random UUID (RFC 9562, version 4), written `<urn:uuid:…>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordId(pub(super) Uuid);
@@ -21,30 +23,18 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// The record types Lycosa writes (WARC 1.1, section 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RecordKind {
-    /// What the file is and who made it.
-    Warcinfo,
-    /// The request as sent, credentials redacted.
-    Request,
-    /// The response.
-    Response,
-    /// A response whose payload is held by an earlier record.
-    Revisit,
-    /// How the URL was found and where it leads.
-    Metadata,
-}
-
-impl RecordKind {
-    /// Its name in `WARC-Type`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Warcinfo => "warcinfo",
-            Self::Request => "request",
-            Self::Response => "response",
-            Self::Revisit => "revisit",
-            Self::Metadata => "metadata",
-        }
+names! {
+    /// The record types Lycosa writes (WARC 1.1, section 6), by their names in `WARC-Type`.
+    RecordKind {
+        /// What the file is and who made it.
+        Warcinfo = "warcinfo";
+        /// The request as sent, credentials redacted.
+        Request = "request";
+        /// The response.
+        Response = "response";
+        /// A response whose payload is held by an earlier record.
+        Revisit = "revisit";
+        /// How the URL was found and where it leads.
+        Metadata = "metadata";
     }
 }

@@ -19,15 +19,12 @@ fn throttled() -> PaceSignal {
 fn wait_after(pace: &mut Pace, signal: PaceSignal, rules: &PaceRules) -> (Duration, PaceWhy) {
     let now = START.max(pace.earliest());
     pace.finished(now, Duration::ZERO, signal, rules);
-    match pace.state(now) {
-        PaceState::Waiting { until, why } => (until.since(now), why),
-        PaceState::Ready => (Duration::ZERO, PaceWhy::Gap),
-    }
+    (pace.earliest().since(now), pace.why())
 }
 
 #[test]
 fn a_new_host_is_ready_at_once() {
-    assert_eq!(Pace::new().state(UnixMillis(0)), PaceState::Ready);
+    assert_eq!(Pace::new().earliest(), UnixMillis(0));
 }
 
 #[test]
@@ -77,7 +74,6 @@ fn the_reason_for_waiting_is_told() {
     let mut pace = Pace::new();
     pace.set_crawl_delay(Some(seconds(10)), &rules);
     assert_eq!(wait_after(&mut pace, PaceSignal::Ok, &rules), (seconds(10), PaceWhy::CrawlDelay));
-    assert_eq!(pace.state(pace.earliest()), PaceState::Ready);
 }
 
 #[test]
@@ -201,7 +197,7 @@ fn a_hold_from_outside_only_lengthens() {
     let mut pace = Pace::new();
     pace.hold_until(START, PaceWhy::Brake);
     pace.hold_until(UnixMillis(5), PaceWhy::Gap);
-    assert_eq!(pace.state(UnixMillis(5)), PaceState::Waiting { until: START, why: PaceWhy::Brake });
+    assert_eq!((pace.earliest(), pace.why()), (START, PaceWhy::Brake));
 }
 
 #[test]
@@ -317,7 +313,6 @@ proptest! {
             if let Some(end) = pace.last_end {
                 prop_assert!(pace.earliest() >= end.plus(pace.gap(&rules)));
             }
-            prop_assert_eq!(pace.state(now) == PaceState::Ready, now >= pace.earliest());
         }
     }
 

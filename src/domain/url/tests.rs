@@ -117,14 +117,6 @@ fn the_parts_of_a_url_are_found_again() {
 }
 
 #[test]
-fn a_scheme_comes_back_from_its_code() {
-    for scheme in [Scheme::Http, Scheme::Https] {
-        assert_eq!(Scheme::from_code(scheme.code()), Some(scheme));
-    }
-    assert_eq!(Scheme::from_code(2), None);
-}
-
-#[test]
 fn parts_that_no_canonical_url_has_are_refused() {
     let bad = |host: &str, port, tail: &str| PageUrl::from_parts(Scheme::Http, host, port, tail).unwrap_err();
     for host in
