@@ -289,12 +289,6 @@ impl fmt::Display for PageUrl {
     }
 }
 
-impl AsRef<str> for PageUrl {
-    fn as_ref(&self) -> &str {
-        &self.text
-    }
-}
-
 impl Serialize for PageUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)

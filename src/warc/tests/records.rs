@@ -6,10 +6,11 @@ use proptest::prelude::*;
 use super::pages::{Maker, NOON};
 use crate::domain::cut::Cut;
 use crate::warc::digest::{Digests, WarcDigest};
-use crate::warc::id::{RecordId, RecordKind};
 use crate::warc::info::WarcInfo;
 use crate::warc::reader::WarcReader;
-use crate::warc::record::{Capture, PROFILE_IDENTICAL, RecordBytes, RecordError, RefersTo, ResponseNotes};
+use crate::warc::record::{
+    Capture, PROFILE_IDENTICAL, RecordBytes, RecordError, RecordId, RecordKind, RefersTo, ResponseNotes,
+};
 use crate::warc::scan::scan_next;
 
 fn text(record: &RecordBytes) -> String {
