@@ -82,7 +82,8 @@ fn keys(c: &mut Criterion) {
 
 fn filters(c: &mut Criterion) {
     let urls = joined();
-    let (traps, scope) = (TrapRules::default(), Scope::new(ScopeRules::default(), &urls).expect("default rules"));
+    let (traps, scope) =
+        (TrapRules::default(), Scope::new(&ScopeRules::default(), false, None, &urls).expect("default rules"));
     let mut group = c.benchmark_group("filters");
     group.throughput(Throughput::Elements(urls.len() as u64));
     group.bench_function("scope and traps", |b| {

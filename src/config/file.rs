@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sections::*;
 use crate::domain::robots::RobotsCachePolicy;
+use crate::domain::scope::ScopeRules;
 
 /// Every section; what is absent has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,7 +13,7 @@ use crate::domain::robots::RobotsCachePolicy;
 pub struct FileForm {
     pub agent: AgentSection,
     pub crawl: CrawlSection,
-    pub scope: ScopeSection,
+    pub scope: ScopeRules,
     pub frontier: FrontierSection,
     pub politeness: PolitenessSection,
     pub robots: RobotsCachePolicy,

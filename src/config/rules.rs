@@ -14,7 +14,7 @@ use crate::content::sitemap::SitemapLimits;
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
-use crate::domain::scope::{SKIPPED_FILES, ScopeMode, ScopeRules};
+use crate::domain::scope::ScopeMode;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
 use rustls::pki_types::CertificateDer;
@@ -37,25 +37,6 @@ impl Settings {
             rules.session_tokens.clear();
         }
         rules
-    }
-
-    /// Which URLs belong to the crawl.
-    pub fn scope_rules(&self) -> ScopeRules {
-        let defaults = ScopeRules::default();
-        let unnamed = || match self.parse.assets {
-            true => SKIPPED_FILES.iter().map(|&ext| ext.to_owned()).collect(),
-            false => defaults.skip_extensions,
-        };
-        ScopeRules {
-            mode: self.scope.mode,
-            prefixes: self.scope.prefixes.clone(),
-            include: self.scope.include.clone(),
-            exclude: self.scope.exclude.clone(),
-            allow_hosts: self.scope.allow_hosts.clone(),
-            deny_hosts: self.scope.deny_hosts.clone(),
-            skip_extensions: self.scope.skip_extensions.clone().unwrap_or_else(unnamed),
-            max_depth: self.max_depth(),
-        }
     }
 
     /// Endless URL spaces.
@@ -210,7 +191,6 @@ mod tests {
     fn the_defaults_of_the_settings_are_those_of_the_rooms() {
         let s = settings(&[]);
         assert_eq!(s.clean_rules(), CleanRules::default());
-        assert_eq!(s.scope_rules(), ScopeRules::default());
         assert_eq!(s.trap_rules().max_segments, TrapRules::default().max_segments);
         assert_eq!(s.pace_rules(), PaceRules::default());
         assert_eq!(s.retry_rules(), RetryRules::default());

@@ -29,21 +29,24 @@ struct Firewall {
     refusal: &'static [&'static [&'static str]],
 }
 
+/// What is not said of one.
+const NOTHING: Firewall = Firewall { name: "", headers: &[], cookies: &[], body: &[], refusal: &[] };
+
 /// Sources: `tests/data/challenge.tsv`.
 const FIREWALLS: &[Firewall] = &[
     Firewall {
         name: "cloudflare",
         headers: &[("cf-ray", "")],
-        cookies: &[],
         body: &[&["<title>Just a moment...</title>", "_cf_chl_opt"]],
         refusal: &[&["_cf_chl_opt"]],
+        ..NOTHING
     },
     Firewall {
         name: "datadome",
         headers: &[("x-datadome", ""), ("x-dd-b", "")],
         cookies: &["datadome"],
-        body: &[],
         refusal: &[&["captcha-delivery.com", "var dd="]],
+        ..NOTHING
     },
     Firewall {
         name: "imperva",
@@ -53,65 +56,48 @@ const FIREWALLS: &[Firewall] = &[
             &["/_Incapsula_Resource?", "Incapsula incident ID"],
             &["<META NAME=\"robots\" CONTENT=\"noindex,nofollow\">", "/_Incapsula_Resource?SWJIYLWA"],
         ],
-        refusal: &[],
+        ..NOTHING
     },
-    Firewall {
-        name: "aliyun",
-        headers: &[],
-        cookies: &["acw_tc", "acw_sc__"],
-        body: &[&["acw_sc__v2", "arg1='"]],
-        refusal: &[],
-    },
+    Firewall { name: "aliyun", cookies: &["acw_tc", "acw_sc__"], body: &[&["acw_sc__v2", "arg1='"]], ..NOTHING },
     Firewall {
         name: "knownsec",
-        headers: &[],
         cookies: &["__jsluid"],
-        body: &[],
         refusal: &[&["__jsl_clearance"], &["document.cookie", "location.pathname+location.search"]],
+        ..NOTHING
     },
     Firewall {
         name: "sucuri",
         headers: &[("x-sucuri-id", ""), ("server", "sucuri")],
-        cookies: &[],
         body: &[&["sucuri_cloudproxy_js"]],
-        refusal: &[],
+        ..NOTHING
     },
     Firewall {
         name: "akamai",
-        headers: &[],
         cookies: &["ak_bmsc", "_abck", "bm_sz", "sec_cpt"],
         body: &[&["sec-if-cpt-container"], &["sec-bc-text-container"]],
-        refusal: &[],
+        ..NOTHING
     },
     Firewall {
         name: "ddos-guard",
         headers: &[("server", "ddos-guard")],
         cookies: &["__ddg"],
-        body: &[],
         refusal: &[&["ddos-guard/js-challenge"]],
+        ..NOTHING
     },
     Firewall {
         name: "anubis",
-        headers: &[],
         cookies: &["techaro.lol-anubis", "within.website-x-cmd-anubis"],
         body: &[&["id=\"anubis_challenge\""]],
-        refusal: &[],
+        ..NOTHING
     },
     Firewall {
         name: "yunsuo",
-        headers: &[],
         cookies: &["yunsuo_session"],
         body: &[&["YunSuoAutoJump", "security_verify_"]],
-        refusal: &[],
+        ..NOTHING
     },
-    Firewall {
-        name: "kasada",
-        headers: &[("x-kpsdk-ct", "")],
-        cookies: &[],
-        body: &[],
-        refusal: &[&["KPSDK", "/ips.js"]],
-    },
-    Firewall { name: "human", headers: &[], cookies: &["_px"], body: &[], refusal: &[&["px-captcha", "_pxAppId"]] },
+    Firewall { name: "kasada", headers: &[("x-kpsdk-ct", "")], refusal: &[&["KPSDK", "/ips.js"]], ..NOTHING },
+    Firewall { name: "human", cookies: &["_px"], refusal: &[&["px-captcha", "_pxAppId"]], ..NOTHING },
 ];
 
 /// What the headers of an answer say.

@@ -29,7 +29,7 @@ pub fn read(text: &str, limits: FeedLimits) -> Feed {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let mut found = Found { limits, is_feed: false, feed: Feed::default() };
     // Where it ends being JSON, what came before counts.
-    let _ = Whole(&mut found).deserialize(&mut serde_json::Deserializer::from_str(text));
+    let _ = serde_json::Deserializer::from_str(text).deserialize_map(Whole(&mut found));
     if found.is_feed { found.feed } else { Feed::default() }
 }
 
@@ -75,14 +75,6 @@ fn is_version(text: &str) -> bool {
 
 /// The object that is the feed.
 struct Whole<'f>(&'f mut Found);
-
-impl<'de> DeserializeSeed<'de> for Whole<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_map(self)
-    }
-}
 
 impl<'de> Visitor<'de> for Whole<'_> {
     type Value = ();

@@ -123,7 +123,7 @@ impl Rules {
         seeds: &[PageUrl],
         joined: impl IntoIterator<Item = &'h str>,
     ) -> Result<Scope, ScopeError> {
-        let mut scope = Scope::new(settings.scope_rules(), seeds)?;
+        let mut scope = Scope::new(&settings.scope, settings.parse.assets, settings.max_depth(), seeds)?;
         for host in joined {
             scope.join_host(host);
             scope.kept([host]);

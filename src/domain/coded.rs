@@ -1,24 +1,15 @@
-//! Enums of one-byte codes, which are never given another meaning.
+//! Enums of names, with or without one-byte codes.
 
-/// Declares an enum with its byte on disk and its name for people.
-macro_rules! codes {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
-        $(#[$doc])*
+/// Declares an enum with its names for people.
+macro_rules! names {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal;)* }) => {
+        $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum $name { $($(#[$vdoc])* $variant = $code,)* }
+        pub enum $name { $($(#[$vmeta])* $variant,)* }
 
         impl $name {
-            /// Every one, in the order of its code.
+            /// Every one, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The byte it has on disk; never reused for another meaning.
-            pub fn code(self) -> u8 { self as u8 }
-
-            /// The one with this byte, if there is one.
-            pub fn from_code(code: u8) -> Option<Self> {
-                match code { $($code => Some(Self::$variant),)* _ => None }
-            }
 
             /// Its name in logs, metrics, files and the admin API.
             pub fn as_str(self) -> &'static str {
@@ -32,4 +23,24 @@ macro_rules! codes {
     };
 }
 
+/// Declares an enum with its byte on disk, which is never given another meaning, and its name for people.
+macro_rules! codes {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
+        $crate::domain::coded::names! { $(#[$meta])* $name { $($(#[$vmeta])* $variant = $text;)* } }
+
+        impl $name {
+            /// The byte it has on disk; never reused for another meaning.
+            pub fn code(self) -> u8 {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            /// The one with this byte, if there is one.
+            pub fn from_code(code: u8) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
 pub(crate) use codes;
+pub(crate) use names;

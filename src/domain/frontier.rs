@@ -17,11 +17,6 @@ pub struct Heads<K: Ord + Copy> {
 }
 
 impl<K: Ord + Copy> Heads<K> {
-    /// No partition has anything.
-    pub fn new() -> Self {
-        Self { sorted: BTreeSet::new(), of: HashMap::new() }
-    }
-
     /// Sets the bound of `partition`; `None` says that it holds nothing.
     pub fn set(&mut self, partition: u16, head: Option<K>) {
         let old = match head {
@@ -140,7 +135,7 @@ mod tests {
     proptest! {
         #[test]
         fn heads_agree_with_a_plain_map(ops in prop::collection::vec((0u16..5, prop::option::of(0u64..9), any::<bool>()), 0..60)) {
-            let mut heads = Heads::new();
+            let mut heads = Heads::default();
             let mut model: BTreeMap<u16, u64> = BTreeMap::new();
             for (partition, value, lower) in ops {
                 match (value, lower) {

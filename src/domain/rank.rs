@@ -158,53 +158,23 @@ impl Ranker {
 /// Chooses among the ranks that have something, the better ones more often, so that none is starved.
 ///
 /// Draw number `n` (1, 2, 3 …) prefers rank 0 when `n` is odd, rank 1 when it is twice an odd number, rank 2 when it is
-/// four times one, and so on: each rank half as often as the one before, the last as often as the last but one. With more than
-/// eight ranks, eight groups of ranks share like this, and inside a group each has its turn. When the preferred rank has
-/// nothing, the nearest better one is taken, or else the nearest worse one.
+/// four times one, and so on: each rank half as often as the one before, the last as often as the last but one. When the preferred
+/// rank has nothing, the nearest better one is taken, or else the nearest worse one.
 ///
-/// A rank that always has something is chosen within [`RankChooser::bound`] draws, whatever the others do.
-#[derive(Clone, Debug)]
+/// A rank that always has something is chosen within 128 draws, whatever the others do.
+#[derive(Clone, Debug, Default)]
 pub struct RankChooser {
-    ranks: u8,
     draws: u64,
 }
 
-/// Into how many groups ranks are put.
-const GROUPS: u8 = 8;
-
 impl RankChooser {
-    /// A chooser among `ranks` ranks (0 counts as 1).
-    pub fn new(ranks: u8) -> Self {
-        Self { ranks: ranks.max(1), draws: 0 }
-    }
-
     /// The rank whose turn it is among those that are `ready`; `None` when none is.
     pub fn choose(&mut self, ready: impl Fn(u8) -> bool) -> Option<u8> {
         self.draws = self.draws.wrapping_add(1);
-        Self::chosen(self.ranks, self.draws, ready)
-    }
-
-    /// The same without memory: the choice of draw number `draw` (a counter, or a random number for random choice).
-    pub fn chosen(ranks: u8, draw: u64, ready: impl Fn(u8) -> bool) -> Option<u8> {
-        let preferred = preferred(ranks.max(1), draw);
+        let preferred = LAST_RANK.min(u8::try_from(self.draws.trailing_zeros()).unwrap_or(LAST_RANK));
         let better = (0..=preferred).rev().find(|rank| ready(*rank));
-        better.or_else(|| (preferred..ranks.max(1)).find(|rank| ready(*rank)))
+        better.or_else(|| (preferred..=LAST_RANK).find(|rank| ready(*rank)))
     }
-
-    /// Within how many draws every rank that always has something is chosen.
-    pub fn bound(&self) -> u64 {
-        (1 << GROUPS) * u64::from(self.ranks.div_ceil(GROUPS))
-    }
-}
-
-fn preferred(ranks: u8, draw: u64) -> u8 {
-    let groups = ranks.min(GROUPS);
-    let group = u8::try_from(draw.trailing_zeros()).unwrap_or(u8::MAX).min(groups - 1);
-    let start = |group: u8| u16::from(group) * u16::from(ranks) / u16::from(groups);
-    let size = start(group + 1) - start(group);
-    let turn = (draw >> GROUPS) % u64::from(size.max(1));
-    let rank = u64::from(start(group)) + turn;
-    u8::try_from(rank).unwrap_or(0).min(ranks - 1)
 }
 
 /// The order in which the last found comes first; never the largest number, so that there is always one behind it.
@@ -305,7 +275,7 @@ mod tests {
 
     #[test]
     fn with_all_ranks_ready_each_is_chosen_half_as_often_as_the_one_before() {
-        let mut chooser = RankChooser::new(8);
+        let mut chooser = RankChooser::default();
         let mut counts = [0; 8];
         for _ in 0..256 {
             counts[usize::from(chooser.choose(|_| true).unwrap())] += 1;
@@ -315,7 +285,7 @@ mod tests {
 
     #[test]
     fn nothing_ready_gives_nothing_and_a_single_ready_rank_is_always_chosen() {
-        let mut chooser = RankChooser::new(8);
+        let mut chooser = RankChooser::default();
         assert_eq!(chooser.choose(|_| false), None);
         assert!((0..500).all(|_| chooser.choose(|rank| rank == 5) == Some(5)));
     }
@@ -341,27 +311,22 @@ mod tests {
 
         #[test]
         fn a_rank_that_is_always_ready_is_chosen_within_the_bound(
-            ranks in 1_u8..=255, pick in any::<u8>(), skipped in 0_u64..5_000, noise in any::<u64>(),
+            always in 0_u8..=LAST_RANK, draws in any::<u64>(), noise in any::<u64>(),
         ) {
-            let always = pick % ranks;
-            let mut chooser = RankChooser::new(ranks);
-            chooser.draws = skipped;
-            let mut state = noise | 1;
-            let bound = chooser.bound();
-            let chosen = (0..bound).any(|_| {
-                state = state.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ noise;
-                let others = state;
-                chooser.choose(|rank| rank == always || others >> (rank % 64) & 1 == 1) == Some(always)
+            let (mut chooser, mut others) = (RankChooser { draws }, noise | 1);
+            let chosen = (0..128).any(|_| {
+                others = others.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ noise;
+                chooser.choose(|rank| rank == always || others >> rank & 1 == 1) == Some(always)
             });
-            prop_assert!(chosen, "rank {} of {} not within {}", always, ranks, bound);
+            prop_assert!(chosen, "rank {} is not chosen", always);
         }
 
         #[test]
-        fn what_is_chosen_is_ready(ranks in 0_u8..=255, draw in any::<u64>(), ready in any::<[u64; 4]>()) {
-            let is_ready = |rank: u8| ready[usize::from(rank / 64)] >> (rank % 64) & 1 == 1;
-            match RankChooser::chosen(ranks, draw, is_ready) {
-                Some(rank) => prop_assert!(is_ready(rank) && rank < ranks.max(1)),
-                None => prop_assert!((0..ranks.max(1)).all(|rank| !is_ready(rank))),
+        fn what_is_chosen_is_ready(draws in any::<u64>(), ready in any::<u8>()) {
+            let is_ready = |rank: u8| ready >> rank & 1 == 1;
+            match (RankChooser { draws }).choose(is_ready) {
+                Some(rank) => prop_assert!(is_ready(rank)),
+                None => prop_assert_eq!(ready, 0),
             }
         }
     }

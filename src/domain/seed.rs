@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use super::frontier::RANKS;
+use super::text::lines;
 
 /// Tags of one seed.
 pub const TAGS: usize = 16;
@@ -49,18 +50,6 @@ pub fn seed_lines(list: &[u8]) -> impl Iterator<Item = (usize, Result<&str, Stri
     let lines = lines(list).map(without_remark).map(<[u8]>::trim_ascii).enumerate();
     let held = lines.filter(|(_, line)| !line.is_empty());
     held.map(|(i, line)| (i + 1, std::str::from_utf8(line).map(str::trim).map_err(|_| shown(line))))
-}
-
-/// Cut at LF, CR, and CR with LF.
-fn lines(list: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Some(list);
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let Some(end) = text.iter().position(|b| matches!(b, b'\n' | b'\r')) else { return rest.take() };
-        let (line, after) = text.split_at(end);
-        rest = after.strip_prefix(b"\r\n").or_else(|| after.get(1..));
-        Some(line)
-    })
 }
 
 /// A `#` within a URL begins its fragment; one at the beginning of a line, or after white space, a remark.

@@ -3,10 +3,25 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use memchr::memchr2;
+
 /// As much of a text from its begin as fits into `max` bytes, whole characters only.
 pub fn cut_at(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text.get(..end).unwrap_or_default()
+}
+
+/// The lines of a text, ended by LF, CR or both.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let Some((line, tail)) = memchr2(b'\n', b'\r', text).and_then(|end| text.split_at_checked(end)) else {
+            return rest.take();
+        };
+        rest = tail.strip_prefix(b"\r\n").or_else(|| tail.get(1..));
+        Some(line)
+    })
 }
 
 /// A URL as its bytes were sent: what is no UTF-8 is percent-encoded byte by byte, as browsers do and curl does by keeping the

@@ -2,7 +2,7 @@
 //! AIPREF, draft-ietf-aipref-attach), in robots.txt by path and in an answer's head. Recorded as sent with each page, never
 //! obeyed: both speak to whoever uses the pages.
 
-use std::fmt;
+use super::coded::names;
 
 /// The most bytes that are recorded of one page.
 pub const MAX_USAGE: usize = 1024;
@@ -10,31 +10,13 @@ pub const MAX_USAGE: usize = 1024;
 /// What stands between two statements.
 const BETWEEN: &str = " | ";
 
-/// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// `Content-Signal`.
-    Content,
-    /// `Content-Usage`.
-    Usage,
-}
-
-impl Signal {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Content, Self::Usage];
-
-    /// Its name in robots.txt and in a head.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Content => "Content-Signal",
-            Self::Usage => "Content-Usage",
-        }
-    }
-}
-
-impl fmt::Display for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+names! {
+    /// Which of the two, by its name in robots.txt and in a head.
+    Signal {
+        /// `Content-Signal`.
+        Content = "Content-Signal";
+        /// `Content-Usage`.
+        Usage = "Content-Usage";
     }
 }
 
@@ -73,9 +55,8 @@ impl Statements {
     /// Those of an answer's head, given as names and values.
     pub fn add_headers<'h>(&mut self, headers: impl Iterator<Item = (&'h str, &'h [u8])>) {
         for (name, value) in headers {
-            let signal = Signal::ALL.into_iter().find(|s| s.as_str().eq_ignore_ascii_case(name));
-            if let Some(signal) = signal {
-                self.add("header", signal, &String::from_utf8_lossy(value));
+            if let Some(signal) = Signal::ALL.iter().find(|s| s.as_str().eq_ignore_ascii_case(name)) {
+                self.add("header", *signal, &String::from_utf8_lossy(value));
             }
         }
     }

@@ -12,12 +12,11 @@ use std::sync::Arc;
 use super::append::{AppendFile, sync_dir};
 use super::cdxj::sort_into;
 use super::error::WarcError;
-use super::id::RecordId;
 use super::info::WarcInfo;
 use super::jsonl::CrawlLine;
 use super::name::{Series, cdxj_name, open_name};
 use super::page::PageRecords;
-use super::record::{RecordBuilder, SpoolRule};
+use super::record::{RecordBuilder, RecordId, SpoolRule};
 use super::repair;
 use super::writer::{Place, WarcLimits, WarcWriter};
 use crate::base::fault::{Faults, Injected};
@@ -57,8 +56,6 @@ pub struct Archive {
 pub(super) struct OpenWarc {
     pub(super) warc: WarcWriter,
     pub(super) cdxj: AppendFile,
-    /// Length of the `warcinfo` record: the file without any page. 0 when the file was taken up again.
-    pub(super) empty: u64,
 }
 
 impl Archive {
@@ -78,7 +75,7 @@ impl Archive {
         let mut report = ArchiveRepair::default();
         let mut open = repair::take_up(&settings, file_lengths, unsynced_from, now, &mut report)?;
         if let Some(open) = open.as_mut().filter(|o| o.warc.position() == 0) {
-            open.empty = append_info(&settings, &mut open.warc, now)?; // nothing of it had reached the disk
+            append_info(&settings, &mut open.warc, now)?; // nothing of it had reached the disk
         }
         let kept = open.as_ref().map(|o| Arc::clone(o.warc.name()));
         let serial = repair::tidy(&settings, kept.as_deref(), strays, &mut report)?;
@@ -143,19 +140,6 @@ impl Archive {
         FileLengths { warc, cdxj, jsonl: self.jsonl.len() }
     }
 
-    /// Undoes what was appended since `file_lengths`, when its commit failed.
-    ///
-    /// # Errors
-    /// [`WarcError`]; the files then refuse writes and the archive must be opened anew.
-    pub fn roll_back(&mut self, file_lengths: &FileLengths) -> Result<(), WarcError> {
-        self.jsonl.roll_back(file_lengths.jsonl)?;
-        let Some(open) = &mut self.open else { return Ok(()) };
-        let length_of = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map(|t| t.1);
-        let name = Arc::clone(open.warc.name());
-        open.warc.file.roll_back(length_of(&file_lengths.warc, &name).unwrap_or(open.empty))?;
-        open.cdxj.roll_back(length_of(&file_lengths.cdxj, &cdxj_name(&name)).unwrap_or(0))
-    }
-
     /// Writes what lies beyond `synced` a second time: a sync of it failed.
     pub fn write_again(&mut self, synced: &FileLengths) -> Result<(), WarcError> {
         let from = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map_or(0, |t| t.1);
@@ -183,13 +167,8 @@ impl Archive {
         self.open.as_ref().is_some_and(|o| o.warc.rotate_due(now))
     }
 
-    /// Closes the WARC when it is full or old enough; gives its name. The next page begins another.
-    /// Call it after a commit and before the next append; then commit [`file_lengths`](Self::file_lengths) again with the next page.
-    pub fn rotate_if_due(&mut self, now: UnixMillis) -> Result<Option<Arc<str>>, WarcError> {
-        if self.rotate_due(now) { self.close() } else { Ok(None) }
-    }
-
-    /// Syncs all files and closes the open WARC. A closed WARC is not looked into any more at a start, so the commits of its
+    /// Syncs all files and closes the open WARC; the next page begins another. Call it after a commit and before the next append; then
+    /// commit [`file_lengths`](Self::file_lengths) again with the next page. A closed WARC is not looked into any more at a start, so the commits of its
     /// records must be safe before. Its index is sorted, then both get their final names.
     ///
     /// # Errors
@@ -233,7 +212,7 @@ impl Archive {
         self.serial = self.serial.wrapping_add(1);
         let mut warc = WarcWriter::create(&s.dir, &s.series, self.serial, now, s.limits)?;
         let begun = begin_with_info(s, &mut warc, now);
-        begun.map(|(cdxj, empty)| OpenWarc { warc, cdxj, empty }).inspect_err(|_| {
+        begun.map(|cdxj| OpenWarc { warc, cdxj }).inspect_err(|_| {
             let name = s.series.warc_name(now, self.serial);
             let _ = fs::remove_file(s.dir.join(open_name(&name)));
             let _ = fs::remove_file(s.dir.join(open_name(&cdxj_name(&name))));
@@ -245,24 +224,18 @@ fn injected(path: &Path, fault: Injected) -> WarcError {
     WarcError::io("write", path)(fault.into())
 }
 
-fn begin_with_info(
-    settings: &ArchiveSettings,
-    warc: &mut WarcWriter,
-    now: UnixMillis,
-) -> Result<(AppendFile, u64), WarcError> {
-    let empty = append_info(settings, warc, now)?;
-    let cdxj = AppendFile::create(&settings.dir.join(open_name(&cdxj_name(warc.name()))))?;
-    Ok((cdxj, empty))
+/// Appends the `warcinfo` record and makes the index.
+fn begin_with_info(s: &ArchiveSettings, warc: &mut WarcWriter, now: UnixMillis) -> Result<AppendFile, WarcError> {
+    append_info(s, warc, now)?;
+    AppendFile::create(&s.dir.join(open_name(&cdxj_name(warc.name()))))
 }
 
-/// Appends the `warcinfo` record; gives the length of the file.
-fn append_info(settings: &ArchiveSettings, warc: &mut WarcWriter, now: UnixMillis) -> Result<u64, WarcError> {
+fn append_info(settings: &ArchiveSettings, warc: &mut WarcWriter, now: UnixMillis) -> Result<(), WarcError> {
     let spool = SpoolRule { dir: settings.dir.clone(), memory: usize::MAX };
     let name = Arc::clone(warc.name());
     let record = RecordBuilder::new(settings.level, spool).warcinfo(RecordId::random(), now, &name, &settings.info);
     let record = record.map_err(|e| WarcError::io("begin", warc.path())(std::io::Error::other(e)))?;
-    warc.append([&record.data])?;
-    Ok(warc.position())
+    warc.append([&record.data]).map(drop)
 }
 
 /// The first place of each page's records.

@@ -13,13 +13,14 @@ use super::append::sync_dir;
 use super::date::digits14;
 use super::digest::WarcDigest;
 use super::error::WarcError;
-use super::header::{MAX_VALUE, clean_uri, cut};
+use super::header::{MAX_VALUE, clean_uri};
 use super::http_head;
 use super::surt::surt;
 use super::writer::Place;
 use crate::base::disk::own;
 use crate::base::sort::{Sorted, Sorter};
 use crate::base::time::UnixMillis;
+use crate::domain::text::cut_at;
 
 /// Bytes read and written at a time.
 const PIECE: usize = 256 * 1024;
@@ -50,7 +51,7 @@ impl CdxjEntry {
     /// written `unk`, an unknown status `-`.
     pub fn new(url: &str, date: UnixMillis, head: &[u8], digest: Option<WarcDigest>, revisit: bool) -> Self {
         let mime = if revisit { Some("warc/revisit".to_owned()) } else { http_head::mime(head) };
-        let url = cut(&clean_uri(url), MAX_VALUE).to_owned();
+        let url = cut_at(&clean_uri(url), MAX_VALUE).to_owned();
         let mime = mime.unwrap_or_else(|| "unk".to_owned());
         Self { url, date, mime, status: http_head::status(head), digest }
     }

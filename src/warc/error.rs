@@ -23,12 +23,9 @@ pub enum WarcError {
     /// An earlier write or sync failed and could not be undone, so the file's end is unknown.
     #[error(
         "{} refuses writes since an earlier write or sync failed; free space or check the disk, then start again",
-        path.display()
+        .0.display()
     )]
-    Refusing {
-        /// The file.
-        path: PathBuf,
-    },
+    Refusing(PathBuf),
     /// A roll back was asked to a length that the file has not reached.
     #[error("cannot cut {} to {wanted} bytes: it has only {len}", path.display())]
     BeyondEnd {
@@ -40,11 +37,8 @@ pub enum WarcError {
         len: u64,
     },
     /// Another process has the archive's folder open.
-    #[error("archive folder {} is in use by another running crawl; give this one a folder of its own in store.warc_dir", dir.display())]
-    InUse {
-        /// The folder.
-        dir: PathBuf,
-    },
+    #[error("archive folder {} is in use by another running crawl; give this one a folder of its own in store.warc_dir", .0.display())]
+    InUse(PathBuf),
     /// The archive's folder holds the files of another data folder.
     #[error(
         "archive folder {} belongs to another data folder; name another one in store.warc_dir (or remove {} if that crawl is \
@@ -62,12 +56,9 @@ pub enum WarcError {
     #[error(
         "{} is missing, though the database says that pages are in it; mount its disk or name its folder in \
          store.warc_dir; to go on without those pages, put an empty file of that name with the ending .open there",
-        path.display()
+        .0.display()
     )]
-    Missing {
-        /// Where it should be.
-        path: PathBuf,
-    },
+    Missing(PathBuf),
     /// The database knows captures, and the folder never held an archive.
     #[error(
         "archive folder {} holds no archive of this crawl ({NOTE} is missing), though the database knows {captures} captures; \
@@ -102,11 +93,9 @@ impl WarcError {
     pub fn fault(&self) -> DiskFault {
         match self {
             Self::Io { source, .. } => DiskFault::of_io(source),
-            Self::InUse { .. } | Self::Foreign { .. } | Self::Unclaimed { .. } | Self::BadName { .. } => {
-                DiskFault::Damaged
-            }
+            Self::InUse(_) | Self::Foreign { .. } | Self::Unclaimed { .. } | Self::BadName { .. } => DiskFault::Damaged,
             // A file that is missing may be on a disk that comes back.
-            Self::Refusing { .. } | Self::BeyondEnd { .. } | Self::Missing { .. } => DiskFault::Other,
+            Self::Refusing(_) | Self::BeyondEnd { .. } | Self::Missing(_) => DiskFault::Other,
         }
     }
 }

@@ -49,8 +49,7 @@ pub fn claim(dir: &Path, seed: u64) -> Result<Claim, WarcError> {
     let path = dir.join(NOTE);
     let opened = own::open(&path, |how| how.read(true).write(true).create(true).truncate(false));
     let file = opened.map_err(WarcError::io("open", &path))?;
-    let mut note =
-        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| WarcError::InUse { dir: dir.to_owned() })?;
+    let mut note = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| WarcError::InUse(dir.to_owned()))?;
     let mut bytes = Vec::new();
     (&mut *note).take(64).read_to_end(&mut bytes).map_err(WarcError::io("read", &path))?;
     let text = String::from_utf8_lossy(&bytes);
@@ -89,7 +88,7 @@ mod tests {
     fn a_folder_is_claimed_once_and_by_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let first = claim(dir.path(), 7).unwrap();
-        assert!(matches!(claim(dir.path(), 7), Err(WarcError::InUse { .. })));
+        assert!(matches!(claim(dir.path(), 7), Err(WarcError::InUse(_))));
         drop(first);
         drop(claim(dir.path(), 7).unwrap());
         assert!(matches!(claim(dir.path(), 8), Err(WarcError::Foreign { .. })));

@@ -3,24 +3,22 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
+use crate::domain::text::cut_at;
+
 /// Longest value written, bytes; the rest is cut at a character.
 pub const MAX_VALUE: usize = 16 * 1024;
 
 /// A WARC header block being built; it begins with the version line.
 pub struct HeaderBlock(Vec<u8>);
 
+/// The version line alone.
 impl Default for HeaderBlock {
     fn default() -> Self {
-        Self::new()
+        Self(b"WARC/1.1\r\n".to_vec())
     }
 }
 
 impl HeaderBlock {
-    /// A block with the version line alone.
-    pub fn new() -> Self {
-        Self(b"WARC/1.1\r\n".to_vec())
-    }
-
     /// Adds a field. Control characters in the value become spaces, so no value can begin a line of its own.
     pub fn put(&mut self, name: &'static str, value: impl Display) {
         put_field(&mut self.0, name, &value.to_string());
@@ -48,7 +46,7 @@ impl HeaderBlock {
 
 /// Writes `name: value` and a line end; for header blocks and `application/warc-fields` alike.
 pub(super) fn put_field(out: &mut Vec<u8>, name: &str, value: &str) {
-    put_parts(out, name, &[cut(value.trim(), MAX_VALUE)]);
+    put_parts(out, name, &[cut_at(value.trim(), MAX_VALUE)]);
 }
 
 /// The same for a value in parts, without white space around it, of at most [`MAX_VALUE`] bytes.
@@ -86,15 +84,6 @@ fn any(bytes: &[u8], is: impl Fn(u8) -> bool) -> bool {
     bytes.iter().fold(false, |any, b| any | is(*b))
 }
 
-/// The longest beginning of `text` of at most `max` bytes that ends at a character.
-pub(super) fn cut(text: &str, max: usize) -> &str {
-    let mut end = text.len().min(max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +92,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_value_can_add_a_line(value in "(?s).{0,60}", uri in "(?s).{0,60}") {
-            let mut block = HeaderBlock::new();
+            let mut block = HeaderBlock::default();
             block.put("A", &value);
             block.put_uri("B", &uri);
             let text = String::from_utf8(block.finish(7)).unwrap();
@@ -117,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_line_end_in_a_value_becomes_a_space_and_in_a_uri_is_percent_encoded() {
-        let mut block = HeaderBlock::new();
+        let mut block = HeaderBlock::default();
         block.put("A", "x\r\nWARC-Type: request");
         block.put_uri("B", "http://h.test/a b\r\nC: d");
         let text = String::from_utf8(block.finish(0)).unwrap();
@@ -127,9 +116,7 @@ mod tests {
 
     #[test]
     fn a_long_value_is_cut_at_a_character() {
-        assert_eq!(cut("aé", 2), "a");
-        assert_eq!(cut("aé", 3), "aé");
-        let mut block = HeaderBlock::new();
+        let mut block = HeaderBlock::default();
         block.put("A", "é".repeat(MAX_VALUE));
         assert!(block.finish(0).len() < MAX_VALUE + 100);
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`archive`] | all files of a crawl together; the one the Store holds |
 //! | [`page`] | all records of one fetched page; what a parser thread makes |
-//! | [`record`], [`info`], [`metadata`], [`id`], [`header`] | builds records, one gzip member each |
+//! | [`record`], [`info`], [`metadata`], [`header`] | builds records, one gzip member each |
 //! | [`http_head`] | HTTP heads as stored: credentials redacted, framing made true |
 //! | [`digest`], [`date`], [`gz`] | digests, dates, compression |
 //! | [`append`], [`name`], [`writer`] | append-only files of known good length; names; one WARC being written |
@@ -25,7 +25,6 @@ pub mod folder;
 pub mod gz;
 pub mod header;
 pub mod http_head;
-pub mod id;
 pub mod info;
 pub mod jsonl;
 pub mod metadata;

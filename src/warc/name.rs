@@ -25,11 +25,6 @@ impl Series {
         Ok(Self { prefix, host })
     }
 
-    /// The host name as it stands in file names.
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-
     /// The final name of a WARC.
     pub fn warc_name(&self, at: UnixMillis, serial: u32) -> String {
         format!("{}-{}-{serial:05}-{}{WARC}", self.prefix, digits17(at), self.host)

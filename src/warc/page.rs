@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use super::cdxj::CdxjEntry;
 use super::digest::{Digests, WarcDigest};
 use super::http_head::{exact_response, stored_response};
-use super::id::{RecordId, RecordKind};
 use super::metadata::Metadata;
-use super::record::{Capture, RecordBuilder, RecordBytes, RecordError, RefersTo, ResponseNotes};
+use super::record::{
+    Capture, RecordBuilder, RecordBytes, RecordError, RecordId, RecordKind, RefersTo, ResponseNotes, fault,
+};
 use crate::base::time::UnixMillis;
 use crate::net::Fetched;
 
@@ -99,11 +100,7 @@ impl RecordBuilder {
             true => Digests::of(&head, &mut stored.reader()),
             false => Digests::of_coded(&head, &mut stored.reader(), &mut body.reader()),
         };
-        let digests = digests.map_err(|source| RecordError::Io {
-            kind: RecordKind::Response,
-            url: capture.url.to_owned(),
-            source,
-        })?;
+        let digests = digests.map_err(fault(RecordKind::Response, capture))?;
         let notes = ResponseNotes { truncated: fetched.cut, identified_type };
         let mut records = vec![self.response(capture, id, &head, &mut stored.reader(), &digests, notes)?];
         if !fetched.request_head.is_empty() {

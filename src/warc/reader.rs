@@ -12,65 +12,39 @@ use flate2::bufread::GzDecoder;
 /// Longest header block read, bytes.
 pub const MAX_HEADER: usize = 256 * 1024;
 
-/// Why a record could not be read; `offset` is where it begins.
+/// Why a record could not be read: first where it begins, then what is wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The system refused to read.
-    #[error("could not read the record at {offset}: {source}")]
-    Io {
-        /// First byte of the record.
-        offset: u64,
-        /// The system's own words.
-        source: io::Error,
-    },
+    #[error("could not read the record at {0}: {1}")]
+    Io(u64, #[source] io::Error),
     /// The file ends inside the record.
-    #[error("the record at {offset} is torn: the file ends inside it")]
-    Torn {
-        /// First byte of the record.
-        offset: u64,
-    },
+    #[error("the record at {0} is torn: the file ends inside it")]
+    Torn(u64),
     /// The gzip member is damaged, or there is none.
-    #[error("no whole gzip member at {offset}: {source}")]
-    Gzip {
-        /// First byte of the record.
-        offset: u64,
-        /// What the decoder says.
-        source: io::Error,
-    },
+    #[error("no whole gzip member at {0}: {1}")]
+    Gzip(u64, #[source] io::Error),
     /// The header block is no WARC header.
-    #[error("no WARC record at {offset}: {why}")]
-    Header {
-        /// First byte of the record.
-        offset: u64,
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    #[error("no WARC record at {0}: {1}")]
+    Header(u64, &'static str),
     /// The content is not followed by two line ends and the end of the member.
-    #[error("the record at {offset} does not end where its Content-Length says")]
-    End {
-        /// First byte of the record.
-        offset: u64,
-    },
+    #[error("the record at {0} does not end where its Content-Length says")]
+    End(u64),
 }
 
 impl ReadError {
     /// Where the bad record begins: everything before is whole.
     pub fn offset(&self) -> u64 {
-        match self {
-            Self::Io { offset, .. }
-            | Self::Torn { offset }
-            | Self::Gzip { offset, .. }
-            | Self::Header { offset, .. }
-            | Self::End { offset } => *offset,
-        }
+        let (Self::Io(at, _) | Self::Torn(at) | Self::Gzip(at, _) | Self::Header(at, _) | Self::End(at)) = self;
+        *at
     }
 
     pub(super) fn from_io(offset: u64, source: io::Error) -> Self {
         match source.kind() {
-            io::ErrorKind::UnexpectedEof => Self::Torn { offset },
-            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::Gzip { offset, source },
-            _ => Self::Io { offset, source },
+            io::ErrorKind::UnexpectedEof => Self::Torn(offset),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::Gzip(offset, source),
+            _ => Self::Io(offset, source),
         }
     }
 }
@@ -168,12 +142,12 @@ impl<R: BufRead> WarcReader<R> {
             return Ok(0);
         };
         if left > 0 {
-            return Err(ReadError::End { offset });
+            return Err(ReadError::End(offset));
         }
         let mut end = Vec::with_capacity(8);
         member.by_ref().take(5).read_to_end(&mut end).map_err(|e| ReadError::from_io(offset, e))?;
         if end != b"\r\n\r\n" {
-            return Err(ReadError::End { offset });
+            return Err(ReadError::End(offset));
         }
         let source = member.into_inner();
         let length = source.at - offset;
@@ -210,10 +184,10 @@ fn read_header<R: BufRead>(member: &mut GzDecoder<Counting<R>>, offset: u64) -> 
     let mut byte = [0];
     while !block.ends_with(b"\r\n\r\n") {
         if block.len() >= MAX_HEADER {
-            return Err(ReadError::Header { offset, why: "the header is too long" });
+            return Err(ReadError::Header(offset, "the header is too long"));
         }
         match member.read(&mut byte) {
-            Ok(0) => return Err(ReadError::Header { offset, why: "the header has no end" }),
+            Ok(0) => return Err(ReadError::Header(offset, "the header has no end")),
             Ok(_) => block.extend_from_slice(&byte),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(ReadError::from_io(offset, e)),
@@ -226,22 +200,22 @@ fn parse_header(block: &str, offset: u64) -> Result<WarcHeader, ReadError> {
     let mut lines = block.split("\r\n");
     let version = lines.next().unwrap_or_default().to_owned();
     if !version.starts_with("WARC/") {
-        return Err(ReadError::Header { offset, why: "the first line is no WARC version" });
+        return Err(ReadError::Header(offset, "the first line is no WARC version"));
     }
     let mut fields: Vec<(String, String)> = Vec::with_capacity(16);
     for line in lines.take_while(|line| !line.is_empty()) {
         if line.starts_with([' ', '\t']) {
-            let (_, value) = fields.last_mut().ok_or(ReadError::Header { offset, why: "the first field is folded" })?;
+            let (_, value) = fields.last_mut().ok_or(ReadError::Header(offset, "the first field is folded"))?;
             value.push(' ');
             value.push_str(line.trim());
         } else {
-            let (name, value) = line.split_once(':').ok_or(ReadError::Header { offset, why: "a line has no colon" })?;
+            let (name, value) = line.split_once(':').ok_or(ReadError::Header(offset, "a line has no colon"))?;
             fields.push((name.trim().to_owned(), value.trim().to_owned()));
         }
     }
     let mut header = WarcHeader { offset, version, fields, content_length: 0 };
     let length = header.get("Content-Length").and_then(|v| v.parse().ok());
-    header.content_length = length.ok_or(ReadError::Header { offset, why: "there is no Content-Length" })?;
+    header.content_length = length.ok_or(ReadError::Header(offset, "there is no Content-Length"))?;
     Ok(header)
 }
 

@@ -3,28 +3,63 @@
 //! A thread that makes records keeps one [`RecordBuilder`]; what it gives needs no more work by the one who appends.
 //! The headers stand before the body and hold its digests, so a body is read twice: [`Digests::of`], then the record.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use tempfile::{SpooledData, spooled_tempfile_in};
+use uuid::Uuid;
 
 use super::date::iso;
 use super::digest::{Digests, WarcDigest};
 use super::gz::Gzipper;
 use super::header::HeaderBlock;
 use super::http_head::redacted_request;
-use super::id::{RecordId, RecordKind};
 use super::info::WarcInfo;
 use super::metadata::Metadata;
 use crate::base::time::UnixMillis;
 use crate::document::Document;
+use crate::domain::coded::names;
 use crate::domain::cut::Cut;
 
 /// Profile of a revisit whose payload equals an earlier one (WARC 1.1, section 6.7.2).
 pub const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 /// Profile of a revisit the server answered with 304 (WARC 1.1, section 6.7.3).
 pub const PROFILE_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+
+/// The name of a record: a random UUID (RFC 9562, version 4), written `<urn:uuid:…>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordId(pub(super) Uuid);
+
+impl RecordId {
+    /// Another name.
+    pub fn random() -> Self {
+        Self(Uuid::new_v4())
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}>", self.0.urn())
+    }
+}
+
+names! {
+    /// The record types Lycosa writes (WARC 1.1, section 6), by their names in `WARC-Type`.
+    RecordKind {
+        /// What the file is and who made it.
+        Warcinfo = "warcinfo";
+        /// The request as sent, credentials redacted.
+        Request = "request";
+        /// The response.
+        Response = "response";
+        /// A response whose payload is held by an earlier record.
+        Revisit = "revisit";
+        /// How the URL was found and where it leads.
+        Metadata = "metadata";
+    }
+}
 
 /// A finished record.
 #[derive(Debug)]
@@ -126,7 +161,7 @@ impl RecordBuilder {
     ) -> Result<RecordBytes, RecordError> {
         let capture = Capture { url: filename, date, ip: None };
         let content = info.to_fields();
-        let mut headers = HeaderBlock::new();
+        let mut headers = HeaderBlock::default();
         headers.put("WARC-Type", RecordKind::Warcinfo.as_str());
         headers.put("WARC-Record-ID", id);
         headers.put("WARC-Date", iso(date));
@@ -257,7 +292,7 @@ impl RecordBuilder {
 }
 
 fn begin(kind: RecordKind, capture: &Capture<'_>, id: RecordId) -> HeaderBlock {
-    let mut headers = HeaderBlock::new();
+    let mut headers = HeaderBlock::default();
     headers.put("WARC-Type", kind.as_str());
     headers.put("WARC-Record-ID", id);
     headers.put("WARC-Date", iso(capture.date));
@@ -266,7 +301,8 @@ fn begin(kind: RecordKind, capture: &Capture<'_>, id: RecordId) -> HeaderBlock {
     headers
 }
 
-fn fault(kind: RecordKind, capture: &Capture<'_>) -> impl FnOnce(io::Error) -> RecordError {
+/// Our error for one of the system.
+pub(super) fn fault(kind: RecordKind, capture: &Capture<'_>) -> impl FnOnce(io::Error) -> RecordError {
     let url = capture.url.to_owned();
     move |source| RecordError::Io { kind, url, source }
 }

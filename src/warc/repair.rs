@@ -79,7 +79,7 @@ pub(super) fn take_up(
     }
     let committed = file_lengths.cdxj.as_ref().map_or(0, |t| t.1);
     let cdxj = take_up_index(dir, &warc, committed, report)?;
-    Ok(Some(OpenWarc { warc, cdxj, empty: 0 }))
+    Ok(Some(OpenWarc { warc, cdxj }))
 }
 
 /// Takes up the open index, or makes it anew when it lacks lines, is damaged or names records that are gone.
@@ -179,32 +179,18 @@ pub(super) fn tidy(
     }
     names.sort_unstable_by_key(|n| (n.contains(".cdxj"), n.clone())); // WARCs before indexes
     for open in &names {
-        let Some(closed) = closed_name(open) else { continue };
-        let own = kept.is_some_and(|k| closed == k || closed == cdxj_name(k));
-        if !own {
-            tidy_one(settings, open, closed, strays, report)?;
+        let own = |closed: &str| kept.is_some_and(|k| closed == k || closed == cdxj_name(k));
+        let Some(closed) = closed_name(open).filter(|closed| !own(closed)) else { continue };
+        if closed.ends_with(".cdxj") {
+            tidy_index(dir, open, closed, report)?;
+        } else if strays == Strays::Keep && keep_whole(dir, open, closed)? {
+            report.closed.push(closed.to_owned());
+        } else {
+            remove(dir, open, report)?;
         }
     }
     sync_dir(dir)?;
     Ok(serial)
-}
-
-fn tidy_one(
-    settings: &ArchiveSettings,
-    open: &str,
-    closed: &str,
-    strays: Strays,
-    report: &mut ArchiveRepair,
-) -> Result<(), WarcError> {
-    let dir = &settings.dir;
-    if closed.ends_with(".cdxj") {
-        return tidy_index(dir, open, closed, report);
-    }
-    if strays == Strays::Keep && keep_whole(dir, open, closed)? {
-        report.closed.push(closed.to_owned());
-        return Ok(());
-    }
-    remove(dir, open, report)
 }
 
 /// Closes a stray WARC with the whole records it has. False when it holds no page.

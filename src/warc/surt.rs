@@ -48,12 +48,8 @@ fn without_www(host: &str) -> &str {
 }
 
 fn path_key(path: &str) -> String {
-    let mut path = escape(&resolve(&unescape(path.as_bytes()))).to_ascii_lowercase();
-    for pattern in PATH_SESSIONS.iter() {
-        if let Some(short) = drop_session(pattern, &path) {
-            path = short;
-        }
-    }
+    let path = escape(&resolve(&unescape(path.as_bytes()))).to_ascii_lowercase();
+    let mut path = without_sessions(&PATH_SESSIONS, path);
     if path.len() > 1 && path.ends_with('/') {
         path.pop();
     }
@@ -61,13 +57,7 @@ fn path_key(path: &str) -> String {
 }
 
 fn query_key(query: &str) -> String {
-    let mut query = escape(&unescape(query.as_bytes()));
-    for pattern in QUERY_SESSIONS.iter() {
-        if let Some(short) = drop_session(pattern, &query) {
-            query = short;
-        }
-    }
-    let query = query.to_ascii_lowercase();
+    let query = without_sessions(&QUERY_SESSIONS, escape(&unescape(query.as_bytes()))).to_ascii_lowercase();
     let mut parameters: Vec<_> =
         query.split('&').map(|p| p.split_once('=').map_or((p, None), |(n, v)| (n, Some(v)))).collect();
     parameters.sort_unstable();
@@ -124,11 +114,13 @@ fn resolve(path: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Drops the part between the groups `a` and `b` when `pattern` finds one.
-fn drop_session(pattern: &Regex, text: &str) -> Option<String> {
-    let found = pattern.captures(text.as_bytes())?;
-    let group = |name| found.name(name).map(|m| String::from_utf8_lossy(m.as_bytes())).unwrap_or_default();
-    Some(format!("{}{}", group("a"), group("b")))
+/// Drops the part between the groups `a` and `b` of each pattern that finds one.
+fn without_sessions(patterns: &[Regex], text: String) -> String {
+    patterns.iter().fold(text, |text, pattern| {
+        let Some(found) = pattern.captures(text.as_bytes()) else { return text };
+        let group = |name| found.name(name).map(|m| String::from_utf8_lossy(m.as_bytes())).unwrap_or_default();
+        format!("{}{}", group("a"), group("b"))
+    })
 }
 
 static PATH_SESSIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {

@@ -24,12 +24,6 @@ pub struct WarcLimits {
     pub max_age: Duration,
 }
 
-impl Default for WarcLimits {
-    fn default() -> Self {
-        Self { max_size: 1_000_000_000, max_age: Duration::from_secs(24 * 3600) }
-    }
-}
-
 /// Where a record stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

@@ -10,7 +10,7 @@ use crate::config::sections::*;
 use crate::config::settings::Agent;
 use crate::domain::login::login_refused;
 use crate::domain::robots::RobotsCachePolicy;
-use crate::domain::scope::ScopeMode;
+use crate::domain::scope::{ScopeMode, ScopeRules};
 use crate::domain::seed::check_said;
 use crate::domain::url::UrlPatterns;
 
@@ -71,7 +71,7 @@ pub(super) fn check_crawl(crawl: &CrawlSection) -> Checked {
     crawl.max_time.map_or(Ok(()), |t| positive("crawl.max_time", t))
 }
 
-pub(super) fn check_scope(scope: &ScopeSection) -> Checked {
+pub(super) fn check_scope(scope: &ScopeRules) -> Checked {
     for (key, list) in [("scope.include", &scope.include), ("scope.exclude", &scope.exclude)] {
         for pattern in list {
             accepted(key, UrlPatterns::new(std::slice::from_ref(pattern)))?;
@@ -84,7 +84,7 @@ pub(super) fn check_scope(scope: &ScopeSection) -> Checked {
 /// Patterns of a list. More of them, compiled together, would cost seconds and hundreds of megabytes.
 const MOST_PATTERNS: usize = 10_000;
 
-pub(super) fn check_patterns(scope: &ScopeSection) -> Checked {
+pub(super) fn check_patterns(scope: &ScopeRules) -> Checked {
     for (key, patterns) in [("scope.include", &scope.include), ("scope.exclude", &scope.exclude)] {
         ensure(patterns.len() <= MOST_PATTERNS, key, || {
             format!("{} patterns are more than {MOST_PATTERNS}; join some with `|`", patterns.len())

@@ -1,4 +1,4 @@
-//! What to crawl, in which order, how far: `[agent] [crawl] [scope] [frontier] [traps]`.
+//! What to crawl, in which order, how far: `[agent] [crawl] [frontier] [traps]`.
 
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ pub use crate::domain::rank::Order;
 
 use super::{DepthLimit, SeedSection};
 use crate::base::units::{duration, optional_duration, optional_size};
-use crate::domain::scope::ScopeMode;
 use crate::domain::url::with_schemes;
 
 section! {
@@ -73,33 +72,6 @@ impl CrawlSection {
     /// The URLs of the seeds.
     pub fn seed_urls(&self) -> Vec<&str> {
         self.seeds.iter().map(|seed| seed.url.as_str()).collect()
-    }
-}
-
-section! {
-    /// `[scope]`: what belongs to the crawl.
-    ScopeSection {
-        /// The mode.
-        mode: ScopeMode = ScopeMode::Hosts;
-        /// URL or SURT prefixes, for the mode `prefixes`.
-        prefixes: Vec<String> = Vec::new();
-        /// Regular expressions; when there are any, a URL must match one as well.
-        include: Vec<String> = Vec::new();
-        /// Regular expressions; a URL that matches one is rejected.
-        exclude: Vec<String> = Vec::new();
-        /// Hosts that belong to the crawl besides; `*.example.org` covers subdomains.
-        allow_hosts: Vec<String> = Vec::new();
-        /// Hosts that never do.
-        deny_hosts: Vec<String> = Vec::new();
-        /// File extensions that are skipped. When absent: archives, disk images and programs, and without `parse.assets` also images,
-        /// audio, video and fonts.
-        skip_extensions: Option<Vec<String>> = None;
-        /// Tracking parameters removed from URLs; `utm_*` covers a family; the built-in list when absent.
-        remove_params: Option<Vec<String>> = None;
-        /// Session ids removed from query and path, whatever their value; when absent the built-in list, by their value.
-        remove_sessions: Option<Vec<String>> = None;
-        /// Whether rejected URLs are remembered, so that wider rules can take them up again.
-        record_rejected: bool = true;
     }
 }
 

@@ -19,6 +19,8 @@ use encoding_rs::{
     CoderResult, DecoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
 };
 
+use crate::domain::coded::names;
+
 mod prescan;
 mod stream;
 
@@ -36,31 +38,19 @@ const OUTWEIGHS_NOTHING: usize = 4;
 /// The decoder's buffer, in bytes of UTF-8.
 const BUFFER: usize = 16 * 1024;
 
-/// What told us the encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CharsetSource {
-    /// A byte order mark.
-    Bom,
-    /// `charset` in the Content-Type header.
-    Header,
-    /// A `<meta>` near the start of the page.
-    Meta,
-    /// The XML declaration.
-    Xml,
-    /// The bytes themselves.
-    Guess,
-}
-
-impl CharsetSource {
-    /// Its name for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bom => "bom",
-            Self::Header => "header",
-            Self::Meta => "meta",
-            Self::Xml => "xml",
-            Self::Guess => "guess",
-        }
+names! {
+    /// What told us the encoding.
+    CharsetSource {
+        /// A byte order mark.
+        Bom = "bom";
+        /// `charset` in the Content-Type header.
+        Header = "header";
+        /// A `<meta>` near the start of the page.
+        Meta = "meta";
+        /// The XML declaration.
+        Xml = "xml";
+        /// The bytes themselves.
+        Guess = "guess";
     }
 }
 

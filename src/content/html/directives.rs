@@ -114,44 +114,4 @@ mod tests {
             assert_eq!(found.to_string(), want, "line {}: {}", row.line, row.text);
         }
     }
-
-    const NONE: Directives = Directives { noindex: true, nofollow: true, noarchive: false };
-
-    fn header(value: &str) -> Directives {
-        Directives::from_header([value], &["lycosa"])
-    }
-
-    #[test]
-    fn none_means_noindex_and_nofollow() {
-        assert_eq!(Directives::from_meta("NONE"), NONE);
-        assert_eq!(Directives::from_meta(" noindex , NoFollow"), NONE);
-        assert_eq!(Directives::from_meta("noindex nofollow"), NONE);
-        assert_eq!(Directives::from_meta("all, index, follow"), Directives::default());
-    }
-
-    #[test]
-    fn the_value_of_another_directive_is_no_directive() {
-        assert_eq!(Directives::from_meta("max-image-preview: none, max-snippet:-1"), Directives::default());
-        assert_eq!(header("max-image-preview: none"), Directives::default());
-    }
-
-    #[test]
-    fn a_header_for_another_agent_does_not_count() {
-        assert_eq!(header("otherbot: noindex, nofollow"), Directives::default());
-        assert_eq!(header("otherbot: noindex, Lycosa: none"), NONE);
-        assert_eq!(header("lycosa: noindex, nofollow"), NONE);
-        assert!(header("noindex, otherbot: nofollow").noindex);
-        assert!(!header("noindex, otherbot: nofollow").nofollow);
-    }
-
-    #[test]
-    fn a_date_in_a_header_names_no_agent() {
-        assert!(header("unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noindex").noindex);
-    }
-
-    #[test]
-    fn header_lines_add_up_and_each_starts_for_everybody() {
-        let d = Directives::from_header(["otherbot: nofollow", "noindex", "noarchive"], &["lycosa"]);
-        assert_eq!(d, Directives { noindex: true, nofollow: false, noarchive: true });
-    }
 }

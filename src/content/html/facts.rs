@@ -5,6 +5,7 @@ use url::Url;
 
 use super::directives::Directives;
 use crate::content::sitemap::Sitemap;
+use crate::domain::coded::names;
 use crate::domain::textprint::Shown;
 use crate::domain::url::parse_any;
 
@@ -77,54 +78,32 @@ pub struct Link {
     pub text: String,
 }
 
-/// The kind of element a link came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkKind {
-    /// `<a href>`, SVG's too.
-    A,
-    /// `<area href>`.
-    Area,
-    /// `<frame src>`.
-    Frame,
-    /// `<iframe src>`.
-    Iframe,
-    /// `<meta http-equiv=refresh>` with a URL.
-    MetaRefresh,
-    /// `<link href>` to another page: next, prev, alternate, canonical, index and the like.
-    #[serde(rename = "link")]
-    LinkRel,
-    /// Something the page is made of: image, script, style sheet, media.
-    Asset,
-    /// What a feed leads to.
-    Feed,
-    /// A page that a sitemap names.
-    SitemapEntry,
-    /// A sitemap that an index names.
-    SitemapFile,
-}
-
-impl LinkKind {
-    /// Its name in JSON and for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::A => "a",
-            Self::Area => "area",
-            Self::Frame => "frame",
-            Self::Iframe => "iframe",
-            Self::MetaRefresh => "meta-refresh",
-            Self::LinkRel => "link",
-            Self::Asset => "asset",
-            Self::Feed => "feed",
-            Self::SitemapEntry => "sitemap-entry",
-            Self::SitemapFile => "sitemap-file",
-        }
-    }
-}
-
-impl std::fmt::Display for LinkKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+names! {
+    /// The kind of element a link came from.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    LinkKind {
+        /// `<a href>`, SVG's too.
+        A = "a";
+        /// `<area href>`.
+        Area = "area";
+        /// `<frame src>`.
+        Frame = "frame";
+        /// `<iframe src>`.
+        Iframe = "iframe";
+        /// `<meta http-equiv=refresh>` with a URL.
+        MetaRefresh = "meta-refresh";
+        /// `<link href>` to another page: next, prev, alternate, canonical, index and the like.
+        #[serde(rename = "link")]
+        LinkRel = "link";
+        /// Something the page is made of: image, script, style sheet, media.
+        Asset = "asset";
+        /// What a feed leads to.
+        Feed = "feed";
+        /// A page that a sitemap names.
+        SitemapEntry = "sitemap-entry";
+        /// A sitemap that an index names.
+        SitemapFile = "sitemap-file";
     }
 }
 
@@ -134,9 +113,8 @@ mod tests {
 
     #[test]
     fn a_kind_is_written_in_json_as_it_is_shown_to_people() {
-        use LinkKind::*;
-        for kind in [A, Area, Frame, Iframe, MetaRefresh, LinkRel, Asset, Feed, SitemapEntry, SitemapFile] {
-            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+        for kind in LinkKind::ALL {
+            assert_eq!(serde_json::to_string(kind).unwrap(), format!("\"{kind}\""));
         }
     }
 

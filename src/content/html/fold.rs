@@ -1,5 +1,7 @@
 //! White space folding for text that comes in pieces.
 
+use crate::domain::text::cut_at;
+
 /// Collects text with runs of white space folded to one space, none at the ends, up to a number of bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
@@ -67,8 +69,7 @@ impl Fold {
         if word.len() <= room {
             self.text.push_str(word);
         } else {
-            let fitting = (0..=room).rev().find(|n| word.is_char_boundary(*n)).unwrap_or(0);
-            self.text.push_str(word.get(..fitting).unwrap_or_default());
+            self.text.push_str(cut_at(word, room));
             self.full = true;
         }
     }

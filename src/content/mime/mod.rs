@@ -9,39 +9,31 @@
 mod magic;
 mod types;
 
+use crate::domain::coded::names;
+
 pub use magic::media_type;
 pub use types::{is_among, is_type_glob};
 
 /// How many bytes from the start of a body [`sniff`] looks at.
 pub const HEAD: usize = 1445;
 
-/// The kinds that are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// HTML.
-    Html,
-    /// XHTML sent as XML.
-    Xhtml,
-    /// Any other XML: feeds, sitemaps.
-    Xml,
-    /// Plain text.
-    Text,
-    /// Anything else: images, archives, PDF, scripts, style sheets.
-    Other,
+names! {
+    /// The kinds that are told apart.
+    Kind {
+        /// HTML.
+        Html = "html";
+        /// XHTML sent as XML.
+        Xhtml = "xhtml";
+        /// Any other XML: feeds, sitemaps.
+        Xml = "xml";
+        /// Plain text.
+        Text = "text";
+        /// Anything else: images, archives, PDF, scripts, style sheets.
+        Other = "other";
+    }
 }
 
 impl Kind {
-    /// Its name for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Xhtml => "xhtml",
-            Self::Xml => "xml",
-            Self::Text => "text",
-            Self::Other => "other",
-        }
-    }
-
     /// The media type of all that is of this kind, if there is one.
     pub fn media_type(self) -> Option<&'static str> {
         match self {

@@ -8,6 +8,7 @@ mod sites;
 
 use crate::base::time::UnixMillis;
 use crate::content::html::LinkKind;
+use crate::domain::coded::names;
 
 pub use choose::{Choice, Chooser, FileRules, by_urgency};
 pub use collect::Collector;
@@ -65,29 +66,17 @@ pub struct Entry {
     pub priority: Option<u8>,
 }
 
-/// How reading a sitemap ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
-    /// At its end.
-    #[default]
-    Done,
-    /// Before: it was longer than the limits, or broken off.
-    Cut,
-    /// It is no sitemap, or no XML from some point on. What came before counts.
-    Malformed,
-}
-
-impl End {
-    /// Every one.
-    pub const ALL: &'static [Self] = &[Self::Done, Self::Cut, Self::Malformed];
-
-    /// Its name for people and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Cut => "cut",
-            Self::Malformed => "malformed",
-        }
+names! {
+    /// How reading a sitemap ended.
+    #[derive(Default)]
+    End {
+        /// At its end.
+        #[default]
+        Done = "done";
+        /// Before: it was longer than the limits, or broken off.
+        Cut = "cut";
+        /// It is no sitemap, or no XML from some point on. What came before counts.
+        Malformed = "malformed";
     }
 }
 

@@ -76,7 +76,7 @@ impl Frontier {
             start_host,
             end,
             fronts: Fronts::default(),
-            chooser: RankChooser::new(8),
+            chooser: RankChooser::default(),
             active: HashMap::new(),
             resting: HashMap::new(),
             held: false,

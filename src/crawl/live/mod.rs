@@ -22,7 +22,7 @@ use crate::crawl::node::Node;
 use crate::crawl::rules::HostRules;
 use crate::domain::fingerprint::ContentHasher;
 use crate::domain::outcome::RetryRules;
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Scope, ScopeRules};
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::Canonicaliser;
 use crate::net::proxy::Routes;
@@ -152,7 +152,9 @@ impl Drop for Readmitting {
 
 /// A digest of the rules that judge URLs, to notice at a start that the file has others than the last run.
 fn digest(settings: &Settings) -> [u8; 16] {
-    let rules = (settings.scope_rules(), settings.trap_rules());
+    let unjudging =
+        ScopeRules { remove_params: None, remove_sessions: None, record_rejected: true, ..settings.scope.clone() };
+    let rules = (unjudging, settings.parse.assets, settings.max_depth(), settings.trap_rules());
     let mut hasher = ContentHasher::new();
     hasher.update(&serde_json::to_vec(&rules).unwrap_or_default());
     hasher.finish().0

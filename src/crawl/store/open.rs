@@ -46,7 +46,7 @@ impl Open {
         if let Some(name) = open_warc {
             let path = settings.dir.join(name);
             if !path.exists() && !settings.dir.join(open_name(name)).exists() {
-                return Err(WarcError::Missing { path }.into());
+                return Err(WarcError::Missing(path).into());
             }
         }
         let (mut archive, repair) = Archive::open(settings, &file_lengths, from, strays, node.clock.date())?;

@@ -228,10 +228,12 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
         | Failure::BodyTimeout
         | Failure::TooSlow
         | Failure::Reset
-        | Failure::BodyCut => rules.delays.get(attempts),
+        | Failure::BodyCut
+        | Failure::Proxy
+        | Failure::Challenge
+        | Failure::RobotsUnreachable => rules.delays.get(attempts),
         // This machine's trouble: it costs the URL no attempt (`Ending::Retry` of the ledger), and never ends it.
         Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault(0)), reason: failure },
-        Failure::Proxy | Failure::Challenge | Failure::RobotsUnreachable => rules.delays.get(attempts),
         Failure::Tls
         | Failure::TlsExpired
         | Failure::TlsName

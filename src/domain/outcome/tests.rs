@@ -28,15 +28,23 @@ fn story(outcome: FetchOutcome) -> (Vec<u64>, Verdict) {
 }
 
 #[test]
-fn a_success_is_stored_and_parsed_also_where_a_limit_of_ours_cut_it() {
-    for status in [200, 201, 203, 204, 206, 226, 299] {
-        assert_eq!(first(answer(status)), Verdict::Store, "status {status}");
+fn every_status_has_its_tries_and_its_end() {
+    for status in (0..=1000).chain([u16::MAX]).filter(|status| *status != 304) {
+        let tries = if matches!(status, 408 | 425 | 429 | 500..=599) { vec![60, 900, 7200] } else { Vec::new() };
+        let end = match status {
+            200..=399 => Verdict::Store,
+            400..=499 => Verdict::StoreOnly(Some(Failure::Status4xx)),
+            500..=599 => Verdict::StoreOnly(Some(Failure::Status5xx)),
+            _ => Verdict::StoreOnly(Some(Failure::StatusOther)),
+        };
+        let led = if matches!(status, 300..=303 | 307 | 308) { Verdict::Follow } else { end };
+        assert_eq!(story(answer(status)), (tries.clone(), end), "status {status}");
+        assert_eq!(story(with_location(status)), (tries, led), "status {status} with Location");
     }
     for cut in [Cut::Length, Cut::Time] {
         let outcome = FetchOutcome::Answer(Answer { cut: Some(cut), ..Answer::of(200) });
-        assert_eq!(first(outcome), Verdict::Store, "cut by {}", cut);
+        assert_eq!(first(outcome), Verdict::Store, "cut by {cut}, a limit of ours");
     }
-    assert_eq!(first(with_location(201)), Verdict::Store);
 }
 
 /// A 200 of which the connection left so many bytes.
@@ -51,7 +59,6 @@ fn what_the_connection_cut_is_kept_at_once_and_tried_again() {
         let at = NOW.plus(Duration::from_secs(delay));
         let verdict = judge(&half(10), attempts as u8, NOW, &RetryRules::default());
         assert_eq!(verdict, Verdict::StoreHalf { at });
-        assert!(verdict.stores() && verdict.parses() && verdict.final_state().is_none());
         let none = judge(&half(0), attempts as u8, NOW, &RetryRules::default());
         assert_eq!(none, Verdict::Retry { at, reason: Failure::BodyCut });
     }
@@ -96,52 +103,14 @@ fn the_better_copy_is_kept() {
         assert_eq!(judged.beside_half(Some(10), &outcome), expected, "{outcome:?} {attempts}");
         assert_eq!(judged.beside_half(None, &outcome), judged);
     }
-    assert_eq!(Verdict::KeepHalf.final_state(), Some(FinalState::Done));
-    assert!(!Verdict::KeepHalf.stores() && !Verdict::KeepHalf.parses());
 }
 
 #[test]
-fn a_redirect_needs_a_location() {
-    for status in [300, 301, 302, 303, 307, 308] {
-        assert_eq!(first(with_location(status)), Verdict::Follow, "status {status}");
-        assert_eq!(first(answer(status)), Verdict::Store, "status {status} without Location is a page");
-    }
-    for status in [305, 306, 399] {
-        assert_eq!(first(with_location(status)), Verdict::Store, "status {status}");
-    }
-}
-
-#[test]
-fn an_answer_that_nothing_has_changed_is_believed_when_that_was_asked() {
-    let asked = FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(304) });
-    assert_eq!(first(asked), Verdict::NotModified);
-    assert!(Verdict::NotModified.stores() && !Verdict::NotModified.parses());
-    assert_eq!(first(FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(200) })), Verdict::Store);
-    assert!(matches!(first(answer(304)), Verdict::Retry { reason: Failure::NotModifiedUnasked, .. }));
-}
-
-#[test]
-fn client_errors_are_stored_at_once_as_errors() {
-    for status in [400, 401, 403, 404, 405, 410, 418, 451, 499] {
-        assert_eq!(first(answer(status)), Verdict::StoreOnly(Some(Failure::Status4xx)), "status {status}");
-    }
-}
-
-#[test]
-fn answers_that_may_pass_are_retried_three_times_and_then_stored() {
-    for (status, reason) in [
-        (408, Failure::Status4xx),
-        (425, Failure::Status4xx),
-        (429, Failure::Status4xx),
-        (500, Failure::Status5xx),
-        (501, Failure::Status5xx),
-        (503, Failure::Status5xx),
-        (599, Failure::Status5xx),
-    ] {
-        let (waits, end) = story(answer(status));
-        assert_eq!(waits, [60, 900, 7200], "status {status}");
-        assert_eq!(end, Verdict::StoreOnly(Some(reason)), "status {status}");
-    }
+fn that_nothing_has_changed_is_believed_when_it_was_asked_and_else_asked_once_more() {
+    let asked = |status| FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(status) });
+    assert_eq!(story(asked(304)), (vec![], Verdict::NotModified));
+    assert_eq!(story(asked(200)), (vec![], Verdict::Store));
+    assert_eq!(story(answer(304)), (vec![60], Verdict::Fail(Failure::NotModifiedUnasked)));
 }
 
 #[test]
@@ -177,13 +146,6 @@ fn a_fault_of_our_own_disk_never_ends_a_url() {
         for attempts in [0, 1, 2, 200, u8::MAX] {
             assert_eq!(judge(&FetchOutcome::Fault(Failure::Spill), attempts, NOW, &rules), again);
         }
-    }
-}
-
-#[test]
-fn a_status_that_does_not_exist_is_stored_as_such() {
-    for status in [0, 99, 101, 199, 600, 999, u16::MAX] {
-        assert_eq!(first(answer(status)), Verdict::StoreOnly(Some(Failure::StatusOther)), "status {status}");
     }
 }
 
@@ -224,32 +186,21 @@ fn a_challenge_is_a_refusal_whatever_status_it_wears() {
 }
 
 #[test]
-fn every_answer_is_stored_in_the_end_and_only_pages_are_parsed() {
-    for status in (0..=1000).filter(|status| *status != 304) {
-        let redirects = matches!(status, 300..=303 | 307 | 308);
-        for (outcome, leads_on) in [(answer(status), false), (with_location(status), redirects)] {
-            let (_, end) = story(outcome);
-            assert!(end.stores(), "{outcome:?}");
-            assert_eq!(end.parses(), (200..=399).contains(&status) && !leads_on, "{outcome:?}");
-            let done = end.final_state() == Some(FinalState::Done);
-            assert_eq!(done, (200..=399).contains(&status), "{outcome:?}");
-        }
-    }
-}
-
-#[test]
-fn the_final_state_says_why() {
-    let at = NOW;
-    for (verdict, state) in [
-        (Verdict::Store, Some(FinalState::Done)),
-        (Verdict::Follow, Some(FinalState::Done)),
-        (Verdict::StoreOnly(None), Some(FinalState::Done)),
-        (Verdict::StoreOnly(Some(Failure::Status4xx)), Some(FinalState::Error(Failure::Status4xx))),
-        (Verdict::Fail(Failure::Reset), Some(FinalState::Error(Failure::Reset))),
-        (Verdict::Reject(Rejection::Address), Some(FinalState::Rejected(Rejection::Address))),
-        (Verdict::Retry { at, reason: Failure::Reset }, None),
+fn a_verdict_says_what_is_stored_and_parsed_and_how_it_ends() {
+    let (at, done) = (NOW, Some(FinalState::Done));
+    for (verdict, stores, parses, state) in [
+        (Verdict::Store, true, true, done),
+        (Verdict::StoreHalf { at }, true, true, None),
+        (Verdict::KeepHalf, false, false, done),
+        (Verdict::Follow, true, false, done),
+        (Verdict::NotModified, true, false, done),
+        (Verdict::StoreOnly(None), true, false, done),
+        (Verdict::StoreOnly(Some(Failure::Status4xx)), true, false, Some(FinalState::Error(Failure::Status4xx))),
+        (Verdict::Fail(Failure::Reset), false, false, Some(FinalState::Error(Failure::Reset))),
+        (Verdict::Reject(Rejection::Address), false, false, Some(FinalState::Rejected(Rejection::Address))),
+        (Verdict::Retry { at, reason: Failure::Reset }, false, false, None),
     ] {
-        assert_eq!(verdict.final_state(), state, "{verdict:?}");
+        assert_eq!((verdict.stores(), verdict.parses(), verdict.final_state()), (stores, parses, state), "{verdict:?}");
     }
 }
 
@@ -279,12 +230,4 @@ fn the_pace_hears_what_the_host_said() {
     ] {
         assert_eq!(pace_signal(&outcome), signal, "{outcome:?}");
     }
-}
-
-#[test]
-fn an_unasked_not_modified_is_asked_once_more_and_then_an_error_and_never_stored() {
-    let (waits, end) = story(answer(304));
-    assert_eq!((waits, end), (vec![60], Verdict::Fail(Failure::NotModifiedUnasked)));
-    let asked = FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(304) });
-    assert_eq!(story(asked), (vec![], Verdict::NotModified));
 }

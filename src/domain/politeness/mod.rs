@@ -11,7 +11,7 @@ mod retry_after;
 mod rules;
 mod work;
 
-pub use pace::{Pace, PaceSignal, PaceState, PaceWhy};
+pub use pace::{Pace, PaceSignal, PaceWhy};
 pub use record::{PACE_RECORD_LEN, PaceRecordError};
 pub use retry_after::RetryAfter;
 pub use rules::PaceRules;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PaceRules, RetryAfter};
 use crate::base::time::{UnixMillis, millis};
+use crate::domain::coded::codes;
 
 /// Steps of back-off that are counted; 2^20 s is far above any `backoff_max`.
 pub(super) const MAX_BACKOFF_STEP: u8 = 20;
@@ -30,53 +31,24 @@ pub enum PaceSignal {
     Neutral,
 }
 
-/// Whether a host may be asked now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PaceState {
-    /// Yes.
-    Ready,
-    /// Not before `until`.
-    Waiting {
-        /// The first moment a request may start.
-        until: UnixMillis,
-        /// What set it.
-        why: PaceWhy,
-    },
-}
-
-/// What set a host's earliest time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum PaceWhy {
-    /// The ordinary gap: minimum or response time.
-    Gap = 0,
-    /// Crawl-delay of robots.txt.
-    CrawlDelay = 1,
-    /// The server named a time.
-    RetryAfter = 2,
-    /// Throttling, errors or faults.
-    Backoff = 3,
-    /// Too many refusals in a row.
-    Brake = 4,
-    /// Its pages took the processor longer than their bytes are worth.
-    Work = 5,
-}
-
-impl PaceWhy {
-    /// Every reason, in the order of its byte on disk.
-    pub const ALL: [Self; 6] = [Self::Gap, Self::CrawlDelay, Self::RetryAfter, Self::Backoff, Self::Brake, Self::Work];
-
-    /// Its name in logs and the admin API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Gap => "gap",
-            Self::CrawlDelay => "crawl_delay",
-            Self::RetryAfter => "retry_after",
-            Self::Backoff => "backoff",
-            Self::Brake => "brake",
-            Self::Work => "work",
-        }
+codes! {
+    /// What set a host's earliest time.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    PaceWhy {
+        /// The ordinary gap: minimum or response time.
+        #[default]
+        Gap = 0, "gap";
+        /// Crawl-delay of robots.txt.
+        CrawlDelay = 1, "crawl_delay";
+        /// The server named a time.
+        RetryAfter = 2, "retry_after";
+        /// Throttling, errors or faults.
+        Backoff = 3, "backoff";
+        /// Too many refusals in a row.
+        Brake = 4, "brake";
+        /// Its pages took the processor longer than their bytes are worth.
+        Work = 5, "work";
     }
 }
 
@@ -85,7 +57,7 @@ impl PaceWhy {
 ///
 /// Invariant: `earliest` is never before the end of the last response plus the gap, and no finished request moves it
 /// backwards.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pace {
     pub(super) earliest: UnixMillis,
     pub(super) why: PaceWhy,
@@ -94,20 +66,6 @@ pub struct Pace {
     pub(super) crawl_delay: Option<Duration>,
     pub(super) backoff: u8,
     pub(super) hostile_run: u32,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            earliest: UnixMillis(0),
-            why: PaceWhy::Gap,
-            last_end: None,
-            last_took: Duration::ZERO,
-            crawl_delay: None,
-            backoff: 0,
-            hostile_run: 0,
-        }
-    }
 }
 
 impl Pace {
@@ -160,11 +118,6 @@ impl Pace {
     /// How long the last answer took.
     pub fn last_took(&self) -> Duration {
         self.last_took
-    }
-
-    /// Ready, or until when and why not.
-    pub fn state(&self, now: UnixMillis) -> PaceState {
-        if now >= self.earliest { PaceState::Ready } else { PaceState::Waiting { until: self.earliest, why: self.why } }
     }
 
     /// A request ended at `now` (end of its body, or the moment it failed), `took` after it began.

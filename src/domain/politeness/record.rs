@@ -36,7 +36,7 @@ impl Pace {
         let last_end = if self.last_end.is_some() { HAS_LAST_END } else { 0 };
         let crawl_delay = if self.crawl_delay.is_some() { HAS_CRAWL_DELAY } else { 0 };
         let mut out = Vec::with_capacity(PACE_RECORD_LEN);
-        out.extend_from_slice(&[VERSION, last_end | crawl_delay, self.why as u8, self.backoff]);
+        out.extend_from_slice(&[VERSION, last_end | crawl_delay, self.why.code(), self.backoff]);
         out.extend_from_slice(&self.earliest.0.to_be_bytes());
         out.extend_from_slice(&self.last_end.unwrap_or_default().0.to_be_bytes());
         out.extend_from_slice(&millis(self.last_took).to_be_bytes());
@@ -60,7 +60,7 @@ impl Pace {
         if flags & !(HAS_LAST_END | HAS_CRAWL_DELAY) != 0 {
             return Err(PaceRecordError::Field("flags"));
         }
-        let why = PaceWhy::ALL.into_iter().find(|w| *w as u8 == *why).ok_or(PaceRecordError::Field("why"))?;
+        let why = PaceWhy::from_code(*why).ok_or(PaceRecordError::Field("why"))?;
         if *backoff > MAX_BACKOFF_STEP {
             return Err(PaceRecordError::Field("back-off"));
         }

@@ -19,54 +19,41 @@ fn throttled() -> PaceSignal {
 fn wait_after(pace: &mut Pace, signal: PaceSignal, rules: &PaceRules) -> (Duration, PaceWhy) {
     let now = START.max(pace.earliest());
     pace.finished(now, Duration::ZERO, signal, rules);
-    match pace.state(now) {
-        PaceState::Waiting { until, why } => (until.since(now), why),
-        PaceState::Ready => (Duration::ZERO, PaceWhy::Gap),
-    }
+    (pace.earliest().since(now), pace.why())
 }
 
 #[test]
 fn a_new_host_is_ready_at_once() {
-    assert_eq!(Pace::new().state(UnixMillis(0)), PaceState::Ready);
+    assert_eq!(Pace::new().earliest(), UnixMillis(0));
 }
 
 #[test]
 fn the_gap_is_the_largest_of_minimum_crawl_delay_and_response_time() {
     let rules = PaceRules::default();
-    let table = [
-        // (crawl delay, took, gap)
-        (None, Duration::ZERO, seconds(1)),
-        (None, Duration::from_millis(100), seconds(1)),
-        (None, Duration::from_millis(400), seconds(2)),
-        (None, seconds(100), seconds(30)),
-        (Some(seconds(10)), Duration::ZERO, seconds(10)),
-        (Some(seconds(10)), seconds(3), seconds(15)),
-        (Some(seconds(90)), seconds(100), seconds(90)),
-        (Some(Duration::from_millis(500)), Duration::ZERO, seconds(1)),
-        (Some(seconds(4000)), Duration::ZERO, seconds(4000)),
-    ];
-    for (delay, took, gap) in table {
+    let factor = |delay_factor| PaceRules { delay_factor, ..PaceRules::default() };
+    for (rules, delay, took, gap) in [
+        (&rules, None, 0, 1_000),
+        (&rules, None, 100, 1_000),
+        (&rules, None, 400, 2_000),
+        (&rules, None, 100_000, 30_000),
+        (&rules, Some(10_000), 0, 10_000),
+        (&rules, Some(10_000), 3_000, 15_000),
+        (&rules, Some(90_000), 100_000, 90_000),
+        (&rules, Some(500), 0, 1_000),
+        (&rules, Some(4_000_000), 0, 4_000_000),
+        // A minimum above the maximum is not shortened; a bad factor counts as zero or as the maximum.
+        (&PaceRules { min_delay: seconds(60), ..PaceRules::default() }, None, 0, 60_000),
+        (&factor(f64::NAN), None, 7_000, 1_000),
+        (&factor(-3.0), None, 7_000, 1_000),
+        (&factor(f64::NEG_INFINITY), None, 7_000, 1_000),
+        (&factor(f64::INFINITY), None, 7_000, 30_000),
+        (&factor(1e300), None, 7_000, 30_000),
+    ] {
+        let gap = Duration::from_millis(gap);
         let mut pace = Pace::new();
-        pace.set_crawl_delay(delay, &rules);
-        pace.finished(START, took, PaceSignal::Ok, &rules);
-        assert_eq!(pace.gap(&rules), gap, "Crawl-delay {delay:?}, took {took:?}");
-        assert_eq!(pace.earliest(), START.plus(gap), "Crawl-delay {delay:?}, took {took:?}");
-    }
-}
-
-#[test]
-fn a_minimum_above_the_maximum_is_not_shortened() {
-    let rules = PaceRules { min_delay: seconds(60), ..PaceRules::default() };
-    assert_eq!(Pace::new().gap(&rules), seconds(60));
-}
-
-#[test]
-fn a_bad_factor_counts_as_zero_or_as_the_maximum() {
-    for (factor, gap) in [(f64::NAN, 1), (-3.0, 1), (f64::NEG_INFINITY, 1), (f64::INFINITY, 30), (1e300, 30)] {
-        let rules = PaceRules { delay_factor: factor, ..PaceRules::default() };
-        let mut pace = Pace::new();
-        pace.finished(START, seconds(7), PaceSignal::Ok, &rules);
-        assert_eq!(pace.gap(&rules), seconds(gap), "factor {factor}");
+        pace.set_crawl_delay(delay.map(Duration::from_millis), rules);
+        pace.finished(START, Duration::from_millis(took), PaceSignal::Ok, rules);
+        assert_eq!((pace.gap(rules), pace.earliest()), (gap, START.plus(gap)), "{delay:?}, took {took}, {rules:?}");
     }
 }
 
@@ -77,7 +64,6 @@ fn the_reason_for_waiting_is_told() {
     let mut pace = Pace::new();
     pace.set_crawl_delay(Some(seconds(10)), &rules);
     assert_eq!(wait_after(&mut pace, PaceSignal::Ok, &rules), (seconds(10), PaceWhy::CrawlDelay));
-    assert_eq!(pace.state(pace.earliest()), PaceState::Ready);
 }
 
 #[test]
@@ -95,33 +81,20 @@ fn retry_after_is_honoured_within_a_gap_and_a_day() {
 }
 
 #[test]
-fn throttling_without_retry_after_doubles_from_30_seconds_to_an_hour() {
+fn trouble_doubles_the_wait_up_to_an_hour_and_answers_that_go_well_bring_it_back() {
     let rules = PaceRules { waf_brake: 0, ..PaceRules::default() };
-    let mut pace = Pace::new();
-    let waits = [(); 10].map(|()| wait_after(&mut pace, throttled(), &rules).0.as_secs());
-    assert_eq!(waits, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
-}
-
-#[test]
-fn errors_and_faults_double_the_gap() {
-    let rules = PaceRules::default();
-    for signal in [PaceSignal::ServerError, PaceSignal::Fault] {
+    let doubled = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600];
+    for (signal, waits, back) in [
+        (throttled(), &[30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600, 3600, 3600], [30, 8, 2, 1, 1]),
+        (PaceSignal::ServerError, &doubled, [30, 8, 2, 1, 1]),
+        (PaceSignal::Fault, &doubled, [30, 8, 2, 1, 1]),
+    ] {
         let mut pace = Pace::new();
-        let waits = [(); 13].map(|()| wait_after(&mut pace, signal, &rules).0.as_secs());
-        assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600]);
+        let mut wait = |signal| wait_after(&mut pace, signal, &rules).0.as_secs();
+        assert_eq!([(); 13].map(|()| wait(signal)), *waits, "{signal:?}");
+        assert_eq!([(); 5].map(|()| wait(PaceSignal::Ok)), back, "{signal:?}");
+        assert_eq!(pace.backoff(), 0);
     }
-}
-
-#[test]
-fn answers_that_go_well_bring_the_gap_back() {
-    let rules = PaceRules::default();
-    let mut pace = Pace::new();
-    for _ in 0..12 {
-        wait_after(&mut pace, PaceSignal::Fault, &rules);
-    }
-    let waits = [(); 5].map(|()| wait_after(&mut pace, PaceSignal::Ok, &rules).0.as_secs());
-    assert_eq!(waits, [30, 8, 2, 1, 1]);
-    assert_eq!(pace.backoff(), 0);
 }
 
 #[test]
@@ -201,7 +174,7 @@ fn a_hold_from_outside_only_lengthens() {
     let mut pace = Pace::new();
     pace.hold_until(START, PaceWhy::Brake);
     pace.hold_until(UnixMillis(5), PaceWhy::Gap);
-    assert_eq!(pace.state(UnixMillis(5)), PaceState::Waiting { until: START, why: PaceWhy::Brake });
+    assert_eq!((pace.earliest(), pace.why()), (START, PaceWhy::Brake));
 }
 
 #[test]
@@ -317,7 +290,6 @@ proptest! {
             if let Some(end) = pace.last_end {
                 prop_assert!(pace.earliest() >= end.plus(pace.gap(&rules)));
             }
-            prop_assert_eq!(pace.state(now) == PaceState::Ready, now >= pace.earliest());
         }
     }
 

@@ -1,7 +1,8 @@
 //! Bytes to numbered lines, and a line to its field.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
+use crate::domain::text;
 use crate::domain::usage::Signal;
 
 /// What is read of a robots.txt: 500 KiB (RFC 9309, section 2.5). Of a longer one, the whole lines within it.
@@ -87,23 +88,10 @@ fn two_words(text: &[u8]) -> Option<(Field, &[u8])> {
 /// The lines of `text`: ended by LF, CR or CRLF, the byte order mark taken off, at most [`MAX_ROBOTS_BYTES`] of them.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let text = within_limit(text);
-    let mut rest = Some(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text));
-    let mut number = 0_u32;
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let line = match memchr2(b'\n', b'\r', text) {
-            Some(end) => {
-                let (line, tail) = text.split_at_checked(end)?;
-                rest = tail.strip_prefix(b"\r\n").or_else(|| tail.get(1..));
-                line
-            }
-            None => {
-                rest = None;
-                text
-            }
-        };
-        number = number.saturating_add(1);
-        Some(Line { number, text: line.get(..MAX_LINE_BYTES).unwrap_or(line).trim_ascii() })
+    let lines = text::lines(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text));
+    (1..).zip(lines).map(|(number, line)| {
+        let text = line.get(..MAX_LINE_BYTES).unwrap_or(line).trim_ascii();
+        Line { number, text }
     })
 }
 

@@ -122,24 +122,5 @@ fn is_unreserved(octet: u8) -> bool {
 /// Octets that stand for themselves: unreserved and reserved ones (RFC 3986, section 2), and a `%` that escapes
 /// nothing. Not `*` and `$`, which mean themselves in a rule only when encoded.
 fn is_url_octet(octet: u8) -> bool {
-    is_unreserved(octet)
-        || matches!(
-            octet,
-            b'%' | b':'
-                | b'/'
-                | b'?'
-                | b'#'
-                | b'['
-                | b']'
-                | b'@'
-                | b'!'
-                | b'&'
-                | b'\''
-                | b'('
-                | b')'
-                | b'+'
-                | b','
-                | b';'
-                | b'='
-        )
+    is_unreserved(octet) || b"%:/?#[]@!&'()+,;=".contains(&octet)
 }

@@ -99,7 +99,7 @@ impl RobotsCachePolicy {
 
     /// Whether a copy fetched at `fetched_at` may be used without asking again. A copy from the future (the clock was
     /// set back) is not.
-    pub fn fresh(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
+    fn fresh(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
         fetched_at <= now && now.since(fetched_at) < self.max_age
     }
 
@@ -112,54 +112,17 @@ impl RobotsCachePolicy {
     }
 
     /// Whether a copy fetched at `fetched_at` may still stand in for one that cannot be reached.
-    pub fn usable_stale(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
+    fn usable_stale(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
         now.since(fetched_at) <= self.keep_stale
     }
 
     /// What to go by after a request that brought `status`, with an older copy fetched at `kept` if there is one.
-    pub fn access(&self, status: RobotsStatus, kept: Option<UnixMillis>, now: UnixMillis) -> RobotsAccess {
+    fn access(&self, status: RobotsStatus, kept: Option<UnixMillis>, now: UnixMillis) -> RobotsAccess {
         match status {
             RobotsStatus::Found => RobotsAccess::Fetched,
             RobotsStatus::Unavailable => RobotsAccess::AllowAll,
             RobotsStatus::Unreachable if kept.is_some_and(|at| self.usable_stale(now, at)) => RobotsAccess::Stale,
             RobotsStatus::Unreachable => RobotsAccess::DisallowAll,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_is_due_when_it_is_old_or_its_next_try_has_come() {
-        let policy = RobotsCachePolicy::default();
-        let day = 24 * 60 * 60 * 1_000;
-        let copy = RobotsCopy { status: 200, fetched: UnixMillis(1_000), failures: 0, retry_at: None };
-        assert!(!policy.is_due(&copy, UnixMillis(2_000)) && policy.is_due(&copy, UnixMillis(1_000 + day)));
-        assert_eq!(policy.standing(&copy, UnixMillis(2_000)), RobotsAccess::Fetched);
-        let failed = RobotsCopy { failures: 1, retry_at: Some(UnixMillis(5_000)), ..copy };
-        assert!(!policy.is_due(&failed, UnixMillis(4_999)) && policy.is_due(&failed, UnixMillis(5_000)));
-        assert_eq!(policy.standing(&failed, UnixMillis(2_000)), RobotsAccess::Stale);
-        let never = RobotsCopy { fetched: UnixMillis(0), ..failed };
-        assert_eq!(policy.standing(&never, UnixMillis(2_000)), RobotsAccess::DisallowAll);
-        let none = RobotsCopy { status: 404, ..copy };
-        assert_eq!(policy.standing(&none, UnixMillis(2_000)), RobotsAccess::AllowAll);
-    }
-
-    #[test]
-    fn whatever_was_learned_stands_in_while_it_cannot_be_reached_and_for_no_longer_than_it_may() {
-        let policy = RobotsCachePolicy::default();
-        let (learned, stale) = (UnixMillis(1_000), UnixMillis(1_000).plus(policy.keep_stale));
-        for status in [200, 404, 302] {
-            let copy = RobotsCopy { status, fetched: learned, failures: 0, retry_at: None };
-            for failed in [0, 503] {
-                // The status is that of the last answer, whatever was learned before.
-                let failed = RobotsCopy { status: failed, failures: 1, ..copy };
-                assert_eq!(policy.standing(&failed, stale), RobotsAccess::Stale, "{status}");
-                let later = stale.plus(Duration::from_millis(1));
-                assert_eq!(policy.standing(&failed, later), RobotsAccess::DisallowAll, "{status}");
-            }
         }
     }
 }

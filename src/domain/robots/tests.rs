@@ -77,38 +77,50 @@ fn rules_and_groups_of_others_are_not_kept() {
 #[test]
 fn every_status_means_found_unavailable_or_unreachable() {
     use RobotsStatus::{Found, Unavailable, Unreachable};
-    let table = [
-        (200, Found),
-        (204, Found),
-        (299, Found),
-        (301, Unavailable),
-        (304, Unavailable),
-        (400, Unavailable),
-        (401, Unavailable),
-        (403, Unavailable),
-        (404, Unavailable),
-        (410, Unavailable),
-        (428, Unavailable),
-        (429, Unreachable),
-        (451, Unavailable),
-        (500, Unreachable),
-        (503, Unreachable),
-        (599, Unreachable),
-        (100, Unreachable),
-        (0, Unreachable),
-        (999, Unreachable),
-    ];
-    for (status, meaning) in table {
-        assert_eq!(classify(status), meaning, "status {status}");
+    for (statuses, meaning) in [
+        (&[200, 204, 299][..], Found),
+        (&[301, 304, 400, 401, 403, 404, 410, 428, 451], Unavailable),
+        (&[429, 500, 503, 599, 100, 0, 999], Unreachable),
+    ] {
+        for status in statuses {
+            assert_eq!(classify(*status), meaning, "status {status}");
+        }
     }
 }
 
 #[test]
-fn a_copy_is_fresh_for_a_day() {
+fn a_copy_is_due_when_it_is_old_or_its_next_try_has_come() {
     let policy = RobotsCachePolicy::default();
-    assert!(policy.fresh(UnixMillis(DAY), UnixMillis(1)));
-    assert!(!policy.fresh(UnixMillis(DAY + 1), UnixMillis(1)));
-    assert!(!policy.fresh(UnixMillis(1), UnixMillis(2)), "a copy from the future");
+    let copy = RobotsCopy { status: 200, fetched: UnixMillis(1_000), failures: 0, retry_at: None };
+    let failed = RobotsCopy { failures: 1, retry_at: Some(UnixMillis(5_000)), ..copy };
+    for (copy, now, due) in [
+        (copy, 1_000, false),
+        (copy, 999 + DAY, false),
+        (copy, 1_000 + DAY, true),
+        (copy, 999, true), // from the future
+        (failed, 4_999, false),
+        (failed, 5_000, true),
+    ] {
+        assert_eq!(policy.is_due(&copy, UnixMillis(now)), due, "{copy:?} {now}");
+    }
+}
+
+#[test]
+fn whatever_was_learned_stands_in_while_it_cannot_be_reached_and_for_no_longer_than_it_may() {
+    use RobotsAccess::{AllowAll, DisallowAll, Fetched, Stale};
+    let policy = RobotsCachePolicy::default();
+    for (learned, access) in [(200, Fetched), (404, AllowAll), (302, AllowAll)] {
+        let copy = RobotsCopy { status: learned, fetched: UnixMillis(1), failures: 0, retry_at: None };
+        assert_eq!(policy.standing(&copy, UnixMillis(1 + 90 * DAY)), access, "{learned}");
+        for status in [0, 503] {
+            // The status is that of the last answer, whatever was learned before.
+            let failed = RobotsCopy { status, failures: 1, ..copy };
+            assert_eq!(policy.standing(&failed, UnixMillis(1 + 30 * DAY)), Stale, "{learned}");
+            assert_eq!(policy.standing(&failed, UnixMillis(2 + 30 * DAY)), DisallowAll, "{learned}");
+            let never = RobotsCopy { fetched: UnixMillis(0), ..failed };
+            assert_eq!(policy.standing(&never, UnixMillis(1)), DisallowAll);
+        }
+    }
 }
 
 #[test]
@@ -119,17 +131,6 @@ fn failures_are_repeated_after_5_and_15_minutes_and_then_hourly() {
     assert_eq!(minutes(0), 5);
     let without = RobotsCachePolicy { error_retry: Vec::new(), ..policy };
     assert_eq!(without.retry_at(UnixMillis(0), 1), UnixMillis(DAY));
-}
-
-#[test]
-fn an_old_copy_stands_in_while_robots_txt_is_unreachable() {
-    let policy = RobotsCachePolicy::default();
-    let access = |status, kept: Option<u64>, now| policy.access(status, kept.map(UnixMillis), UnixMillis(now));
-    assert_eq!(access(RobotsStatus::Unreachable, Some(0), 30 * DAY), RobotsAccess::Stale);
-    assert_eq!(access(RobotsStatus::Unreachable, Some(0), 30 * DAY + 1), RobotsAccess::DisallowAll);
-    assert_eq!(access(RobotsStatus::Unreachable, None, 1), RobotsAccess::DisallowAll);
-    assert_eq!(access(RobotsStatus::Unavailable, Some(0), 1), RobotsAccess::AllowAll);
-    assert_eq!(access(RobotsStatus::Found, Some(0), 1), RobotsAccess::Fetched);
 }
 
 #[test]

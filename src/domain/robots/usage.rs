@@ -51,10 +51,10 @@ pub(super) fn of(rules: &[UsageRule], tail: &str) -> Option<String> {
     let [plain, query] = [Spelling::Plain, Spelling::Query].map(|spelling| spell(tail.as_bytes(), spelling, false));
     let mut all = Statements::default();
     for signal in Signal::ALL {
-        let measured = || rules.iter().filter(|r| r.signal == signal).map(|r| (r.octets(&plain, &query), r));
+        let measured = || rules.iter().filter(|r| r.signal == *signal).map(|r| (r.octets(&plain, &query), r));
         let Some(longest) = measured().filter_map(|(octets, _)| octets).max() else { continue };
         for (_, rule) in measured().filter(|(octets, _)| *octets == Some(longest)) {
-            all.add("robots.txt", signal, &rule.value);
+            all.add("robots.txt", *signal, &rule.value);
         }
     }
     all.finish()

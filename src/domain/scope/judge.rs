@@ -37,13 +37,19 @@ enum Mode {
 }
 
 impl Scope {
-    /// Compiles the rules; the modes `hosts` and `domains` take theirs from the seeds.
+    /// Compiles the rules; the modes `hosts` and `domains` take theirs from the seeds. `assets`: images, sound and the like are wanted
+    /// too. `max_depth`: so many links a page may be away from a seed (the seed itself: 0); `None` for no limit.
     ///
     /// # Errors
     /// A pattern, prefix or host that cannot be used, named.
-    pub fn new(rules: ScopeRules, seeds: &[PageUrl]) -> Result<Self, ScopeError> {
+    pub fn new(
+        rules: &ScopeRules,
+        assets: bool,
+        max_depth: Option<u16>,
+        seeds: &[PageUrl],
+    ) -> Result<Self, ScopeError> {
         let hosts = || seeds.iter().map(PageUrl::host);
-        let mode = match &rules.mode {
+        let mode = match rules.mode {
             ScopeMode::Hosts => Mode::Hosts,
             ScopeMode::Domains => Mode::Domains(hosts().map(|host| registrable_domain(host).into()).collect()),
             ScopeMode::Any => Mode::Any,
@@ -59,8 +65,8 @@ impl Scope {
             deny: HostPatterns::new("deny_hosts", &rules.deny_hosts)?,
             include: compile("include", &rules.include)?,
             exclude: compile("exclude", &rules.exclude)?,
-            skipped: Extensions::new(&rules.skip_extensions),
-            max_depth: rules.max_depth,
+            skipped: Extensions::new(rules.skip_extensions.as_deref(), assets),
+            max_depth,
         })
     }
 

@@ -43,7 +43,7 @@ impl HostPatterns {
 
 /// Endings skipped by default beside [`SKIPPED_FILES`]: images, sound, video, fonts, which may be parts of pages.
 #[rustfmt::skip]
-pub const SKIPPED_PARTS: &[&str] = &[
+const SKIPPED_PARTS: &[&str] = &[
     "avif", "bmp", "gif", "heic", "ico", "jpe", "jpeg", "jpg", "png", "psd", "svg", "tif", "tiff", "webp",
     "aac", "aif", "aiff", "flac", "m4a", "mid", "midi", "mp3", "oga", "ogg", "opus", "wav", "wma",
     "3gp", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "rm", "swf", "webm", "wmv",
@@ -52,7 +52,7 @@ pub const SKIPPED_PARTS: &[&str] = &[
 
 /// Endings skipped by default: archives, disk images, programs. Documents that hold text (PDF, office formats) are fetched.
 #[rustfmt::skip]
-pub const SKIPPED_FILES: &[&str] = &[
+const SKIPPED_FILES: &[&str] = &[
     "7z", "ar", "bz2", "cab", "gz", "lz", "lzma", "rar", "tar", "tbz2", "tgz", "txz", "xz", "z", "zip", "zst",
     "dmg", "img", "iso", "vdi", "vhd", "vmdk", "qcow2",
     "apk", "appimage", "bin", "class", "deb", "dll", "exe", "ipa", "jar", "msi", "pkg", "rpm", "war",
@@ -66,9 +66,14 @@ const MAX_EXTENSION: usize = 16;
 pub(super) struct Extensions(HashSet<Box<str>>);
 
 impl Extensions {
-    pub(super) fn new(endings: &[String]) -> Self {
+    /// Those of a list; without one the usual ones, of which `assets` are none.
+    pub(super) fn new(endings: Option<&[String]>, assets: bool) -> Self {
         let clean = |ending: &String| ending.trim().trim_start_matches('.').to_ascii_lowercase();
-        Self(endings.iter().map(clean).filter(|e| !e.is_empty()).map(String::into_boxed_str).collect())
+        let usual = || [SKIPPED_FILES, if assets { &[] } else { SKIPPED_PARTS }].concat();
+        match endings {
+            Some(own) => Self(own.iter().map(clean).filter(|e| !e.is_empty()).map(String::into_boxed_str).collect()),
+            None => Self(usual().into_iter().map(Box::from).collect()),
+        }
     }
 
     /// The ending of `path` if it is in the set. `.xml.gz` is not `gz`: so sitemaps are named.

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::url::PatternError;
 
 pub use judge::Scope;
-pub use lists::{SKIPPED_FILES, SKIPPED_PARTS};
 
 /// Which hosts and paths are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +30,7 @@ pub enum ScopeMode {
     Prefixes,
 }
 
-/// What a crawl wants and what it leaves.
+/// `[scope]`: what a crawl wants and what it leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScopeRules {
@@ -52,10 +51,15 @@ pub struct ScopeRules {
     pub allow_hosts: Vec<String>,
     /// Hosts never wanted, written like `allow_hosts`; stronger than everything else.
     pub deny_hosts: Vec<String>,
-    /// Endings of file names that are not fetched, without the dot.
-    pub skip_extensions: Vec<String>,
-    /// How many links a page may be away from a seed (the seed itself: 0); `None` for no limit.
-    pub max_depth: Option<u16>,
+    /// Endings of file names that are not fetched, without the dot. When absent archives, disk images and programs, and without
+    /// `parse.assets` also images, audio, video and fonts.
+    pub skip_extensions: Option<Vec<String>>,
+    /// Tracking parameters removed from URLs; `utm_*` covers a family; the built-in list when absent.
+    pub remove_params: Option<Vec<String>>,
+    /// Session ids removed from query and path, whatever their value; when absent the built-in list, by their value.
+    pub remove_sessions: Option<Vec<String>>,
+    /// Whether rejected URLs are remembered, so that wider rules can take them up again.
+    pub record_rejected: bool,
 }
 
 impl Default for ScopeRules {
@@ -67,8 +71,10 @@ impl Default for ScopeRules {
             exclude: Vec::new(),
             allow_hosts: Vec::new(),
             deny_hosts: Vec::new(),
-            skip_extensions: [SKIPPED_PARTS, SKIPPED_FILES].concat().into_iter().map(str::to_owned).collect(),
-            max_depth: None,
+            skip_extensions: None,
+            remove_params: None,
+            remove_sessions: None,
+            record_rejected: true,
         }
     }
 }

@@ -6,10 +6,6 @@
 use crate::domain::host::{is_ip_literal, without_www};
 use crate::domain::url::{Canonicaliser, CleanRules, PageUrl};
 
-/// Why a text is no prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BadPrefix;
-
 /// A set of prefixes, none of them a prefix of another, sorted: so one look decides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefixes(Vec<Prefix>);
@@ -26,8 +22,8 @@ impl Prefixes {
     /// The first text that is no prefix.
     pub(super) fn new(texts: &[String]) -> Result<Self, String> {
         let prefix = |text: &String| match normal(text.trim()) {
-            Ok(surt) => Ok(Prefix { surt, text: text.clone() }),
-            Err(BadPrefix) => Err(text.clone()),
+            Some(surt) => Ok(Prefix { surt, text: text.clone() }),
+            None => Err(text.clone()),
         };
         let mut all = texts.iter().map(prefix).collect::<Result<Vec<_>, _>>()?;
         all.sort();
@@ -69,8 +65,8 @@ fn push_labels(host: &str, out: &mut String) {
     }
 }
 
-/// What the user wrote, in the form it is compared in.
-fn normal(text: &str) -> Result<String, BadPrefix> {
+/// What the user wrote, in the form it is compared in; none when it is no prefix.
+fn normal(text: &str) -> Option<String> {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     match rest.unwrap_or(text).strip_prefix('(') {
         Some(surt) => normal_surt(surt),
@@ -81,49 +77,49 @@ fn normal(text: &str) -> Result<String, BadPrefix> {
 
 /// A SURT prefix without scheme and opening bracket: the port goes, a closed host gets its last comma (`org,example)/` is what CDX
 /// files write for `(org,example,)/`), and letters beyond ASCII, spaces and encodings become those of canonical URLs.
-fn normal_surt(surt: &str) -> Result<String, BadPrefix> {
+fn normal_surt(surt: &str) -> Option<String> {
     let (host, rest) = surt.find(')').map_or((surt, ""), |at| surt.split_at(at));
     let host =
         host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
     let labels = host.to_lowercase();
-    let mut host = labels.split(',').map(ascii_label).collect::<Result<Vec<_>, _>>()?.join(",");
+    let mut host = labels.split(',').map(ascii_label).collect::<Option<Vec<_>>>()?.join(",");
     if host.trim_matches(',').is_empty() {
-        return Err(BadPrefix);
+        return None;
     }
     if !rest.is_empty() && !host.ends_with(',') && !is_ip_literal(&host) {
         host.push(',');
     }
     match rest.strip_prefix(')').filter(|tail| tail.starts_with(['/', '?'])) {
-        Some(tail) => Ok(format!("{host}){}", canonical(&format!("http://a{tail}"))?.tail())),
-        None => Ok(host + rest),
+        Some(tail) => Some(format!("{host}){}", canonical(&format!("http://a{tail}"))?.tail())),
+        None => Some(host + rest),
     }
 }
 
 /// A label beyond ASCII in the form of DNS.
-fn ascii_label(label: &str) -> Result<String, BadPrefix> {
+fn ascii_label(label: &str) -> Option<String> {
     if label.is_ascii() {
-        return Ok(label.to_owned());
+        return Some(label.to_owned());
     }
-    url::Host::parse(label).map(|host| host.to_string()).map_err(|_| BadPrefix)
+    url::Host::parse(label).ok().map(|host| host.to_string())
 }
 
-fn canonical(url: &str) -> Result<PageUrl, BadPrefix> {
-    Canonicaliser::new(CleanRules::keep_all()).parse(url).map_err(|_| BadPrefix)
+fn canonical(url: &str) -> Option<PageUrl> {
+    Canonicaliser::new(CleanRules::keep_all()).parse(url).ok()
 }
 
 /// A URL prefix; a missing scheme is http.
-fn normal_url(text: &str, has_scheme: bool) -> Result<String, BadPrefix> {
+fn normal_url(text: &str, has_scheme: bool) -> Option<String> {
     let whole = if has_scheme { text.to_owned() } else { format!("http://{text}") };
     let url = canonical(&whole)?;
     let host = without_www(url.host());
     let after_scheme = whole.split_once("://").map_or("", |(_, rest)| rest);
     if after_scheme.contains(['/', '\\', '?']) {
-        return Ok(surt(host, url.tail()));
+        return Some(surt(host, url.tail()));
     }
     let mut out = String::with_capacity(host.len() + 1);
     push_labels(host, &mut out);
     if is_ip_literal(host) {
         out.push(')');
     }
-    Ok(out)
+    Some(out)
 }

@@ -16,7 +16,11 @@ fn strings(texts: &[&str]) -> Vec<String> {
 }
 
 fn scope(rules: ScopeRules) -> Scope {
-    Scope::new(rules, &[url("http://www.example.org/start")]).unwrap()
+    to_depth(None, rules)
+}
+
+fn to_depth(max_depth: Option<u16>, rules: ScopeRules) -> Scope {
+    Scope::new(&rules, false, max_depth, &[url("http://www.example.org/start")]).unwrap()
 }
 
 fn in_mode(mode: ScopeMode) -> Scope {
@@ -39,7 +43,7 @@ fn every_row_of_the_table_is_judged_as_it_says() {
     let mut judged_urls = 0;
     for row in rows(include_str!("../../../tests/data/scope.txt"), 3) {
         let [rules, verdict, urls] = row.cells[..] else { unreachable!() };
-        let scope = Scope::new(toml::from_str(&rules.replace("; ", "\n")).unwrap(), &seeds).unwrap();
+        let scope = Scope::new(&toml::from_str(&rules.replace("; ", "\n")).unwrap(), false, None, &seeds).unwrap();
         for text in urls.split(' ') {
             assert_eq!(judged(&scope, text), verdict, "line {}: {rules} and {text}", row.line);
             judged_urls += 1;
@@ -50,11 +54,18 @@ fn every_row_of_the_table_is_judged_as_it_says() {
 
 #[test]
 fn the_depth_limit_lets_pages_at_the_limit_in() {
-    let scope = scope(ScopeRules { max_depth: Some(2), ..ScopeRules::default() });
-    assert_eq!(scope.judge(&url("http://example.org/"), 2), Ok(()));
-    assert_eq!(scope.judge(&url("http://example.org/"), 3), Err(Rejection::TooDeep));
-    let endless = self::scope(ScopeRules { max_depth: None, ..ScopeRules::default() });
-    assert_eq!(endless.judge(&url("http://example.org/"), u16::MAX), Ok(()));
+    let judge = |max, depth| to_depth(max, ScopeRules::default()).judge(&url("http://example.org/"), depth);
+    assert_eq!((judge(Some(2), 2), judge(Some(2), 3)), (Ok(()), Err(Rejection::TooDeep)));
+    assert_eq!(judge(None, u16::MAX), Ok(()));
+}
+
+#[test]
+fn images_and_the_like_are_left_out_unless_assets_are_wanted() {
+    for (assets, image) in [(false, "extension"), (true, "in")] {
+        let scope = Scope::new(&ScopeRules::default(), assets, None, &[url("http://example.org/")]).unwrap();
+        let judged = ["/a.zip", "/a.png"].map(|path| judged(&scope, &format!("http://example.org{path}")));
+        assert_eq!(judged, ["extension", image]);
+    }
 }
 
 #[test]
@@ -114,12 +125,8 @@ fn a_host_that_joined_is_to_be_kept_until_it_is_whatever_scope_takes_it_over() {
 
 #[test]
 fn the_rule_that_decided_is_named() {
-    let scope = scope(ScopeRules {
-        exclude: strings(&["never", "/private/"]),
-        deny_hosts: strings(&["bad.example"]),
-        max_depth: Some(3),
-        ..ScopeRules::default()
-    });
+    let (exclude, deny_hosts) = (strings(&["never", "/private/"]), strings(&["bad.example"]));
+    let scope = to_depth(Some(3), ScopeRules { exclude, deny_hosts, ..ScopeRules::default() });
     let rule = |text: &str, depth| scope.explain(&url(text), depth).1;
     for (text, depth, named) in [
         ("http://www.example.org/", 0, "example.org is a host of the scope"),
@@ -135,7 +142,7 @@ fn the_rule_that_decided_is_named() {
 
 #[test]
 fn a_rule_that_cannot_be_used_is_named() {
-    let fault = |rules: ScopeRules| Scope::new(rules, &[]).unwrap_err().to_string();
+    let fault = |rules: ScopeRules| Scope::new(&rules, false, None, &[]).unwrap_err().to_string();
     let text = fault(ScopeRules { exclude: strings(&["fine", "(open"]), ..ScopeRules::default() });
     assert!(text.starts_with("scope.exclude: `(open` is not a regular expression: "), "{text}");
     assert_eq!(text.lines().count(), 1);
@@ -147,15 +154,6 @@ fn a_rule_that_cannot_be_used_is_named() {
     assert!(text.contains("at least one prefix"), "{text}");
     let text = fault(ScopeRules { deny_hosts: strings(&["http://a.org/"]), ..ScopeRules::default() });
     assert!(text.starts_with("scope.deny_hosts: `http://a.org/` is no host"), "{text}");
-}
-
-#[test]
-fn rules_are_written_in_toml_as_documented() {
-    let rules: ScopeRules = toml::from_str("mode = 'domains'\nexclude = ['/x']\nmax_depth = 5").unwrap();
-    assert_eq!((rules.mode, rules.max_depth), (ScopeMode::Domains, Some(5)));
-    let rules: ScopeRules = toml::from_str("mode = 'prefixes'\nprefixes = ['http://(org,']").unwrap();
-    assert_eq!(rules, below(strings(&["http://(org,"])));
-    assert!(toml::from_str::<ScopeRules>("modus = 'any'").is_err());
 }
 
 proptest! {

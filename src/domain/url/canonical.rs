@@ -36,9 +36,6 @@ impl Canonicaliser {
     }
 
     /// The canonical form of an absolute URL.
-    ///
-    /// # Errors
-    /// See [`UrlError`].
     pub fn parse(&self, text: &str) -> Result<PageUrl, UrlError> {
         check_input(text)?;
         self.canonical(&parsed(text, Url::parse)?)
@@ -48,18 +45,12 @@ impl Canonicaliser {
     ///
     /// `query_encoding` is the page's character encoding: browsers write the query in it (WHATWG URL, query state);
     /// `None` means UTF-8. The path is always UTF-8.
-    ///
-    /// # Errors
-    /// See [`UrlError`].
     pub fn join(&self, base: &Url, href: &str, query_encoding: Option<&'static Encoding>) -> Result<PageUrl, UrlError> {
         self.canonical(&resolved(base, href, query_encoding)?)
     }
 
     /// The same for where a server sends whoever asks: asked for as it is written there, marks of sessions and campaigns, an empty
     /// query and the host's final dot included, for the server may know it under no other spelling.
-    ///
-    /// # Errors
-    /// See [`UrlError`].
     pub fn join_as_written(
         &self,
         base: &Url,
@@ -76,9 +67,6 @@ impl Canonicaliser {
 
     /// The canonical form of a URL that the `url` crate has parsed. It is asked for with the percent-encodings as they are written;
     /// what names no page is taken away.
-    ///
-    /// # Errors
-    /// See [`UrlError`].
     pub fn canonical(&self, url: &Url) -> Result<PageUrl, UrlError> {
         let scheme = match url.scheme() {
             "http" => Scheme::Http,

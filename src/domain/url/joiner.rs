@@ -32,9 +32,6 @@ impl<'a> Joiner<'a> {
     }
 
     /// The canonical form of a link.
-    ///
-    /// # Errors
-    /// See [`UrlError`].
     pub fn join(&self, href: &str) -> Result<PageUrl, UrlError> {
         match self.page.as_ref().filter(|page| page.spelling().is_none()).and_then(|page| self.quick(page, href)) {
             Some(url) => self.canonicaliser.limited(url),

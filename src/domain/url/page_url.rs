@@ -9,50 +9,30 @@ use url::Url;
 
 use super::UrlError;
 use super::stand_in::parse_any;
+use crate::domain::coded::codes;
 use crate::domain::host::is_canonical_host;
 
 /// The longest text a [`PageUrl`] can hold, in bytes; the limit that users set lies below it.
 pub const MAX_PAGE_URL_LENGTH: usize = 60_000;
 
-/// The schemes whose documents are pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[repr(u8)]
-pub enum Scheme {
-    /// `http`
-    Http = 0,
-    /// `https`
-    Https = 1,
+codes! {
+    /// The schemes whose documents are pages.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    Scheme {
+        /// `http`
+        Http = 0, "http";
+        /// `https`
+        Https = 1, "https";
+    }
 }
 
 impl Scheme {
-    /// Its name in a URL, without the colon.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-        }
-    }
-
     /// The port that a URL need not name.
     pub fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,
             Self::Https => 443,
-        }
-    }
-
-    /// The byte it has on disk.
-    pub fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The scheme with this byte, if there is one.
-    pub fn from_code(code: u8) -> Option<Self> {
-        match code {
-            0 => Some(Self::Http),
-            1 => Some(Self::Https),
-            _ => None,
         }
     }
 
@@ -62,12 +42,6 @@ impl Scheme {
             Self::Http => "http://",
             Self::Https => "https://",
         }
-    }
-}
-
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -312,12 +286,6 @@ impl fmt::Debug for PageUrl {
 impl fmt::Display for PageUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-impl AsRef<str> for PageUrl {
-    fn as_ref(&self) -> &str {
-        &self.text
     }
 }
 

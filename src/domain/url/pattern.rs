@@ -172,7 +172,7 @@ fn rewritten(pattern: &str, readable: bool) -> Cow<'_, str> {
         return Cow::Borrowed(pattern);
     }
     let mut out = String::with_capacity(pattern.len() + 16);
-    for (piece, literal) in Pieces::of(pattern) {
+    for (piece, literal) in pieces(pattern) {
         if !literal {
             out.push_str(piece);
             continue;
@@ -218,30 +218,18 @@ fn canonical_escapes(literal: &str) -> String {
 }
 
 /// The pieces of a pattern: what stands outside of classes and escapes (then `true`), and these.
-struct Pieces<'p> {
-    rest: &'p str,
-}
-
-impl<'p> Pieces<'p> {
-    fn of(pattern: &'p str) -> Self {
-        Self { rest: pattern }
-    }
-}
-
-impl<'p> Iterator for Pieces<'p> {
-    type Item = (&'p str, bool);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let first = self.rest.chars().next()?;
-        let (length, literal) = match first {
-            '\\' => (1 + self.rest.chars().nth(1).map_or(0, char::len_utf8), false),
-            '[' => (class_length(self.rest), false),
-            _ => (self.rest.find(['\\', '[']).unwrap_or(self.rest.len()), true),
+fn pieces(pattern: &str) -> impl Iterator<Item = (&str, bool)> {
+    let mut rest = pattern;
+    std::iter::from_fn(move || {
+        let (length, literal) = match rest.chars().next()? {
+            '\\' => (1 + rest.chars().nth(1).map_or(0, char::len_utf8), false),
+            '[' => (class_length(rest), false),
+            _ => (rest.find(['\\', '[']).unwrap_or(rest.len()), true),
         };
-        let (piece, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, ""));
-        self.rest = rest;
+        let (piece, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        rest = after;
         Some((piece, literal))
-    }
+    })
 }
 
 /// Where the class at the start of `text` ends; a `]` that comes first in it is one of its characters.
@@ -276,7 +264,7 @@ fn before_fragment(pattern: &str) -> Option<&str> {
         return None;
     }
     let (mut at, mut depth) = (0, 0_usize);
-    for (piece, literal) in Pieces::of(pattern) {
+    for (piece, literal) in pieces(pattern) {
         let inner = if literal { piece } else { "" };
         for (n, c) in inner.char_indices() {
             match c {
@@ -297,7 +285,7 @@ fn before_fragment(pattern: &str) -> Option<&str> {
 /// It has alternatives that stand in no group.
 fn is_choice(pattern: &str) -> bool {
     let mut depth = 0_usize;
-    Pieces::of(pattern).filter(|(_, literal)| *literal).flat_map(|(piece, _)| piece.chars()).any(|c| {
+    pieces(pattern).filter(|(_, literal)| *literal).flat_map(|(piece, _)| piece.chars()).any(|c| {
         match c {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),

@@ -72,7 +72,7 @@ fn walk(pass: &mut Pass<'_>, name: &str, warc: &Warc, from: u64, found: &mut Fou
         let record = match scan_next(&mut reader) {
             Ok(Some(record)) => record,
             Ok(None) => return Ok(None),
-            Err(ReadError::Io { source, .. }) => return Err(CheckError::io("read", &warc.path)(source)),
+            Err(ReadError::Io(_, source)) => return Err(CheckError::io("read", &warc.path)(source)),
             Err(e) => return Ok(Some((e.offset(), e.to_string()))),
         };
         if let Some(files) = &mut pass.report.files {
@@ -270,7 +270,7 @@ fn without_line(pass: &mut Pass<'_>, name: &str, warc: &Warc, found: &Found) -> 
 /// When the disk cannot be read: nothing is known of the record then.
 fn record_of(warc: &Warc, page: &PageRecord, offset: u64) -> Result<std::result::Result<Scanned, String>> {
     match scan_next(&mut reader_at(warc, offset)?) {
-        Err(ReadError::Io { source, .. }) => Err(CheckError::io("read", &warc.path)(source)),
+        Err(ReadError::Io(_, source)) => Err(CheckError::io("read", &warc.path)(source)),
         Err(e) => Ok(Err(e.to_string())),
         Ok(None) => Ok(Err("the file ends there".into())),
         Ok(Some(record)) => Ok(fits(page, &record).map(|()| record)),

@@ -6,16 +6,21 @@ use proptest::prelude::*;
 use super::pages::{Maker, NOON};
 use crate::domain::cut::Cut;
 use crate::warc::digest::{Digests, WarcDigest};
-use crate::warc::id::{RecordId, RecordKind};
 use crate::warc::info::WarcInfo;
 use crate::warc::reader::WarcReader;
-use crate::warc::record::{Capture, PROFILE_IDENTICAL, RecordBytes, RecordError, RefersTo, ResponseNotes};
-use crate::warc::scan::scan_next;
+use crate::warc::record::{
+    Capture, PROFILE_IDENTICAL, RecordBytes, RecordError, RecordId, RecordKind, RefersTo, ResponseNotes,
+};
+use crate::warc::scan::{DigestFault, Scanned, scan_next};
 
 fn text(record: &RecordBytes) -> String {
     let mut out = Vec::new();
     MultiGzDecoder::new(record.data.to_vec().unwrap().as_slice()).read_to_end(&mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+fn scanned(record: &RecordBytes) -> Scanned {
+    scan_next(&mut WarcReader::new(record.data.to_vec().unwrap().as_slice(), 0)).unwrap().unwrap()
 }
 
 fn maker() -> Maker {
@@ -167,12 +172,11 @@ fn a_body_stored_as_it_came_has_its_own_head_and_the_digest_of_its_payload() {
         let record = text(&page.records()[0]);
         assert!(record.ends_with(&format!("\r\n\r\n{head}{wire}\r\n\r\n")), "{record}");
         assert_eq!(page.payload_digest(), WarcDigest::of(payload.as_bytes()));
-        let bytes = page.records()[0].data.to_vec().unwrap();
-        let read = scan_next(&mut WarcReader::new(bytes.as_slice(), 0)).unwrap().unwrap();
+        let read = scanned(&page.records()[0]);
         assert_eq!(read.check_digests(), Ok(()), "{record}");
         assert_eq!(read.payload, Some(WarcDigest::of(payload.as_bytes())), "{record}");
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("a.warc.gz"), &bytes).unwrap();
+        std::fs::write(dir.path().join("a.warc.gz"), page.records()[0].data.to_vec().unwrap()).unwrap();
         let picked = crate::warc::pick::response_at(dir.path(), "a.warc.gz", 0, 1 << 20).unwrap();
         assert_eq!((picked.head, picked.body), (head.as_bytes().to_vec(), payload.as_bytes().to_vec()));
     }
@@ -182,7 +186,5 @@ fn a_body_stored_as_it_came_has_its_own_head_and_the_digest_of_its_payload() {
 fn another_payload_in_the_same_chunks_is_noticed() {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let page = maker().exact(head, b"5\r\nhello\r\n0\r\n\r\n", b"hallo");
-    let bytes = page.records()[0].data.to_vec().unwrap();
-    let read = scan_next(&mut WarcReader::new(bytes.as_slice(), 0)).unwrap().unwrap();
-    assert_eq!(read.check_digests(), Err(crate::warc::scan::DigestFault::Payload));
+    assert_eq!(scanned(&page.records()[0]).check_digests(), Err(DigestFault::Payload));
 }

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::gunzip::Gunzip;
 use super::pump::Pump;
-use crate::content::charset::{Decoded, TextStream};
+use crate::content::charset::TextStream;
 use crate::content::feed::{self, Feed, FeedLimits};
 use crate::content::html::{Page, PageFacts};
 use crate::content::modules::{Body, PageSink, ParseRules};
@@ -23,13 +23,9 @@ pub(super) enum Expected {
 /// Takes the bytes in pieces. The first 64 KiB are held back until the encoding is known.
 pub(super) struct XmlReader {
     gunzip: Option<Gunzip>,
-    plain: Plain,
     /// The compression broke off, or was none.
     damaged: bool,
-}
-
-/// What comes when compression is taken off.
-struct Plain {
+    /// What comes when it is taken off.
     stream: TextStream,
     reading: Reading,
 }
@@ -54,21 +50,14 @@ impl XmlReader {
     pub(super) fn new(body: &Body<'_>, rules: &ParseRules, expected: Expected, gzip: bool) -> Self {
         let reading = Reading { expected, url: body.url.clone(), rules: rules.clone(), form: Form::Unknown };
         let stream = TextStream::new(body.content_type, body.url, rules.sitemaps.max_bytes);
-        Self { gunzip: gzip.then(Gunzip::new), plain: Plain { stream, reading }, damaged: false }
+        Self { gunzip: gzip.then(Gunzip::new), damaged: false, stream, reading }
     }
-}
 
-impl Plain {
-    /// False once no more is wanted.
-    fn push(&mut self, bytes: &[u8]) -> bool {
+    /// Bytes without compression; false once no more are wanted.
+    fn plain(&mut self, bytes: &[u8]) -> bool {
         let mut wanted = true;
         let more = self.stream.push(bytes, |text| wanted = wanted && self.reading.read(text));
         more && wanted
-    }
-
-    fn finish(&mut self) -> Decoded {
-        let mut wanted = true;
-        self.stream.finish(|text| wanted = wanted && self.reading.read(text))
     }
 }
 
@@ -133,8 +122,8 @@ impl Reading {
 
 impl PageSink for XmlReader {
     fn push(&mut self, bytes: &[u8]) -> bool {
-        let Some(mut gunzip) = self.gunzip.take() else { return !self.damaged && self.plain.push(bytes) };
-        match gunzip.push(bytes, |plain| self.plain.push(plain)) {
+        let Some(mut gunzip) = self.gunzip.take() else { return !self.damaged && self.plain(bytes) };
+        match gunzip.push(bytes, |plain| self.plain(plain)) {
             Ok(wanted) => {
                 self.gunzip = Some(gunzip);
                 wanted
@@ -148,11 +137,12 @@ impl PageSink for XmlReader {
 
     fn finish(mut self: Box<Self>) -> Page {
         if let Some(gunzip) = self.gunzip.take() {
-            let whole = gunzip.finish(|plain| self.plain.push(plain));
-            self.damaged |= !whole && !self.plain.stream.is_cut() && !self.plain.reading.is_full();
+            let whole = gunzip.finish(|plain| self.plain(plain));
+            self.damaged |= !whole && !self.stream.is_cut() && !self.reading.is_full();
         }
-        let decoded = self.plain.finish();
-        Page::of(self.plain.reading.facts(decoded.cut, self.damaged), decoded)
+        let mut wanted = true;
+        let decoded = self.stream.finish(|text| wanted = wanted && self.reading.read(text));
+        Page::of(self.reading.facts(decoded.cut, self.damaged), decoded)
     }
 }
 

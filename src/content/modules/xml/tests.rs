@@ -24,6 +24,7 @@ struct Case {
     content_type: String,
     coding: String,
     max: usize,
+    max_bytes: u64,
     assets: bool,
     body: Vec<u8>,
     module: Option<String>,
@@ -39,6 +40,7 @@ impl Case {
             content_type: "application/xml".into(),
             coding: String::new(),
             max: 100,
+            max_bytes: 1 << 20,
             assets: false,
             body: Vec::new(),
             module: None,
@@ -63,11 +65,8 @@ impl Case {
 
     fn rules(&self) -> ParseRules {
         let extract = ExtractOptions { max_links: self.max, assets: self.assets, ..ExtractOptions::default() };
-        ParseRules {
-            extract,
-            sitemaps: SitemapLimits { max_urls: self.max, max_bytes: 1 << 20 },
-            ..ParseRules::default()
-        }
+        let sitemaps = SitemapLimits { max_urls: self.max, max_bytes: self.max_bytes };
+        ParseRules { extract, sitemaps, ..ParseRules::default() }
     }
 
     /// Who reads it, and what that gives.
@@ -208,9 +207,7 @@ proptest! {
 }
 
 fn sitemap_case() -> Case {
-    let mut case = Case::new("made", true);
-    case.max = 50_000;
-    case
+    Case { max: 50_000, ..Case::new("made", true) }
 }
 
 #[test]
@@ -219,12 +216,8 @@ fn of_more_than_fifty_thousand_addresses_the_rest_is_cut() {
     for n in 0..50_001 {
         write!(body, "<url><loc>http://h.test/{n}</loc></url>").unwrap();
     }
-    let case = Case { body: body.into_bytes(), ..sitemap_case() };
-    let mut rules = case.rules();
-    rules.sitemaps.max_bytes = 50 << 20;
-    let url = Url::parse(&case.url).unwrap();
-    let body = Body::sniffed(&url, Some("text/xml"), &case.body);
-    let map = MimeModules::default().read(&body, &rules).unwrap().facts.sitemap.unwrap();
+    let case = Case { max_bytes: 50 << 20, ..sitemap_case() };
+    let map = case.read(body.as_bytes(), &[usize::MAX]).1.unwrap().facts.sitemap.unwrap();
     assert_eq!((map.entries.len(), map.end), (50_000, End::Cut));
     assert_eq!(map.entries.last().unwrap().loc, "http://h.test/49999");
 }
@@ -254,12 +247,10 @@ fn a_token_beyond_all_bounds_ends_the_document_and_what_came_before_counts() {
     {
         for (pieces, closed) in [(32 << 10, true), (usize::MAX, true), (32 << 10, false)] {
             let body = if closed { format!("{first}{token}{end}") } else { format!("{first}{token}") };
-            let case = sitemap_case();
-            let mut rules = case.rules();
-            rules.sitemaps.max_bytes = 50 << 20;
+            let case = Case { max_bytes: 50 << 20, ..sitemap_case() };
             let url = Url::parse(&case.url).unwrap();
             let head = Body::sniffed(&url, Some("text/xml"), body.as_bytes());
-            let mut sink = crate::content::modules::Sitemap.open(&head, &rules);
+            let mut sink = crate::content::modules::Sitemap.open(&head, &case.rules());
             let wanted = body.as_bytes().chunks(pieces.min(body.len())).all(|piece| sink.push(piece));
             let map = sink.finish().facts.sitemap.unwrap();
             assert_eq!(map.entries.len(), 1, "{} bytes", body.len());

@@ -49,10 +49,10 @@ fn read(file: &[u8], size: usize) -> Found {
 
 fn kind(error: &ReadError) -> &'static str {
     match error {
-        ReadError::Torn { .. } => "torn",
-        ReadError::Gzip { .. } => "gzip",
-        ReadError::Header { why, .. } => why,
-        ReadError::End { .. } => "end",
+        ReadError::Torn(_) => "torn",
+        ReadError::Gzip(..) => "gzip",
+        ReadError::Header(_, why) => why,
+        ReadError::End(_) => "end",
         _ => "other",
     }
 }
@@ -67,7 +67,7 @@ fn written(data: &[u8]) {
     let (value, rest) = line(data);
     let (uri, content) = line(rest);
     let (value, uri) = (text(value), text(uri));
-    let mut block = HeaderBlock::new();
+    let mut block = HeaderBlock::default();
     block.put("X-Value", &value);
     block.put_uri("WARC-Target-URI", &uri);
     let record = [&block.finish(content.len() as u64), content, b"\r\n\r\n"].concat();
