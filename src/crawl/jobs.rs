@@ -125,7 +125,6 @@ impl Job {
     }
 
     /// True when somebody cancelled it. A job that is stopped by the end of the process is not called off: it is gone on with.
-    #[must_use]
     pub fn is_called_off(&self) -> bool {
         self.called_off.load(Ordering::Acquire)
     }
@@ -191,20 +190,17 @@ impl Jobs {
     }
 
     /// All that are kept, the newest first.
-    #[must_use]
     pub fn all(&self) -> Vec<JobView> {
         lock(&self.kept).iter().rev().map(|k| k.job.view()).collect()
     }
 
     /// One of them.
-    #[must_use]
     pub fn get(&self, id: u64) -> Option<JobView> {
         lock(&self.kept).iter().find(|k| k.job.id == id).map(|k| k.job.view())
     }
 
     /// The job of a kind that is at work, with true when it was cancelled and is coming to its end: it does nothing more, so
     /// it is not the job that somebody asks for now.
-    #[must_use]
     pub fn at_work(&self, kind: &str, is_it: impl Fn(&str) -> bool) -> Option<(JobView, bool)> {
         let kept = lock(&self.kept);
         let mut running = kept.iter().map(|k| &k.job).filter(|job| lock(&job.end).is_none());
@@ -213,7 +209,6 @@ impl Jobs {
     }
 
     /// Tells a job to stop after its step, and waits a little for its end: what it leaves behind is committed then.
-    #[must_use]
     pub fn cancel(&self, id: u64, patience: Duration) -> Option<JobView> {
         let job = lock(&self.kept).iter().find(|k| k.job.id == id)?.job.clone();
         job.called_off.store(true, Ordering::Release);

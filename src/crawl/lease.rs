@@ -60,7 +60,6 @@ pub struct LeaseCore {
 
 impl LeaseCore {
     /// How it stands now.
-    #[must_use]
     pub fn state(&self) -> LeaseState {
         match self.state.load(Ordering::Acquire) {
             0 => LeaseState::Live,
@@ -80,7 +79,6 @@ impl LeaseCore {
     }
 
     /// True when a room has it in hands: a return then makes the page suspect.
-    #[must_use]
     pub fn in_hands(&self) -> bool {
         self.hands.load(Ordering::Acquire) != 0
     }
@@ -119,7 +117,6 @@ pub struct Lease {
 
 impl Lease {
     /// The shared part.
-    #[must_use]
     pub fn core(&self) -> &Arc<LeaseCore> {
         &self.core
     }
@@ -162,19 +159,16 @@ pub struct LeaseTable(Mutex<Inner>);
 
 impl LeaseTable {
     /// True when `url` is leased (also when its end is not yet swept).
-    #[must_use]
     pub fn contains(&self, url: &UrlKey) -> bool {
         lock(&self.0).leases.contains_key(url)
     }
 
     /// Leases in the table.
-    #[must_use]
     pub fn len(&self) -> usize {
         lock(&self.0).leases.len()
     }
 
     /// True when nothing is leased.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -225,13 +219,11 @@ impl LeaseTable {
     }
 
     /// True when `url` ended rooms [`POISON_AFTER`] times.
-    #[must_use]
     pub fn is_poison(&self, url: &UrlKey) -> bool {
         lock(&self.0).suspects.get(url).is_some_and(|n| *n >= POISON_AFTER)
     }
 
     /// Every lease that ended without the Frontier having been told.
-    #[must_use]
     pub fn ended(&self) -> Vec<Arc<LeaseCore>> {
         lock(&self.0).leases.values().filter(|c| c.state() != LeaseState::Live).cloned().collect()
     }

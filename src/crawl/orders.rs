@@ -34,7 +34,6 @@ pub struct Blocks<'o>(RwLockReadGuard<'o, Standing>);
 
 impl Blocks<'_> {
     /// True for a host of which nothing may be queued.
-    #[must_use]
     pub fn on(&self, host: &str) -> bool {
         !self.0.blocked.is_empty() && self.0.blocked.contains(host)
     }
@@ -76,13 +75,11 @@ impl Orders {
     }
 
     /// What stands for a host.
-    #[must_use]
     pub fn of(&self, host: &HostKey) -> HostOrders {
         self.look().hosts.get(host).map(|(_, orders)| *orders).unwrap_or_default()
     }
 
     /// What stands for a host, in sentences for people.
-    #[must_use]
     pub fn told(&self, host: &HostKey) -> Vec<String> {
         let orders = self.of(host);
         let sentence = |(what, since)| format!("{what} since {}", iso(since));
@@ -91,25 +88,21 @@ impl Orders {
     }
 
     /// True when nothing of a host may be requested.
-    #[must_use]
     pub fn holds(&self, host: &HostKey) -> bool {
         self.look().hosts.get(host).is_some_and(|(_, orders)| orders.holds())
     }
 
     /// The blocked hosts.
-    #[must_use]
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks(self.look())
     }
 
     /// Hosts that are paused, blocked or being dropped.
-    #[must_use]
     pub fn held(&self) -> usize {
         self.look().held
     }
 
     /// How many hosts each order stands for.
-    #[must_use]
     pub fn counts(&self) -> HostsOrdered {
         let standing = self.look();
         let mut counts = HostsOrdered::default();
@@ -124,13 +117,11 @@ impl Orders {
     }
 
     /// Every host of which an order stands.
-    #[must_use]
     pub fn all(&self) -> Vec<(Arc<str>, HostOrders)> {
         self.look().hosts.values().cloned().collect()
     }
 
     /// True when another host finds room.
-    #[must_use]
     pub fn has_room(&self) -> bool {
         self.look().hosts.len() < MOST
     }

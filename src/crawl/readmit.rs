@@ -47,14 +47,12 @@ pub struct Which {
 }
 
 /// Whether a URL rejected for this reason can be queued again at all.
-#[must_use]
 pub fn may_be_readmitted(reason: Rejection) -> bool {
     use Rejection as R;
     !matches!(reason, R::Collision | R::Malformed | R::Scheme | R::Redirects)
 }
 
 /// Whether the rules of the crawl decide on it, not its site, the network, or the operator.
-#[must_use]
 pub fn is_of_rules(reason: Rejection) -> bool {
     use Rejection as R;
     let of_the_operator = matches!(reason, R::Dropped | R::Blocked);

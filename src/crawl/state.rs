@@ -68,7 +68,6 @@ pub struct Progress {
 
 impl Progress {
     /// As the storage says.
-    #[must_use]
     pub fn new(counters: Counters, clock: &Clock) -> Self {
         Self {
             counters: Mutex::new(counters),
@@ -85,7 +84,6 @@ impl Progress {
     }
 
     /// How long ago the Store synced; since the start of this process when it has not yet.
-    #[must_use]
     pub fn sync_age(&self, clock: &Clock) -> Duration {
         let at = Duration::from_millis(self.synced.load(Ordering::Relaxed));
         clock.uptime().saturating_sub(at)
@@ -122,7 +120,6 @@ pub struct Epoch {
 
 impl Epoch {
     /// The epoch in force.
-    #[must_use]
     pub fn now(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }
@@ -142,13 +139,11 @@ impl Epoch {
 
 impl Crawl {
     /// The rules in force that may change.
-    #[must_use]
     pub fn live(&self) -> Arc<Live> {
         self.live.get()
     }
 
     /// How many more leases `crawl.max_pages` leaves room for.
-    #[must_use]
     pub fn lease_room(&self) -> usize {
         let Some(max) = self.live().settings.crawl.max_pages else { return usize::MAX };
         let spoken_for = lock(&self.progress.counters).pages_stored.saturating_add(self.leases.len() as u64);
@@ -156,27 +151,23 @@ impl Crawl {
     }
 
     /// True when a page ended rooms, or whole processes, so often that it is given up.
-    #[must_use]
     pub fn is_poison(&self, page: &UrlKey) -> bool {
         self.leases.is_poison(page) || self.strikes.of(page) >= STRIKES
     }
 
     /// After how long sitemaps are read again; not at all in a crawl that is to end.
-    #[must_use]
     pub fn sitemaps_again(&self) -> Option<Duration> {
         let sitemaps = &self.rules.settings.sitemaps;
         sitemaps.revisit.filter(|_| sitemaps.in_use && !self.live().settings.crawl.until_done)
     }
 
     /// When the next sitemap is read again.
-    #[must_use]
     pub fn next_sitemap(&self) -> Option<UnixMillis> {
         let visit = Some(self.progress.sitemap_visit.load(Ordering::Relaxed)).filter(|visit| *visit < u64::MAX)?;
         self.sitemaps_again().map(|after| UnixMillis(visit).plus(after))
     }
 
     /// The counters of the last commit.
-    #[must_use]
     pub fn counters(&self) -> Counters {
         lock(&self.progress.counters).clone()
     }

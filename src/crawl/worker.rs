@@ -32,7 +32,6 @@ pub trait Behavior: Sized + Unpin + 'static {
     }
 
     /// A fresh one, for after its death; of this one, which may be half mutated, only what it was made with is used.
-    #[must_use]
     fn fresh(&self) -> Self;
 
     /// A life begins.
@@ -72,7 +71,6 @@ pub struct Tools {
 
 impl Tools {
     /// For the actor behind that mailbox.
-    #[must_use]
     pub fn of<A: Behavior>(mailbox: &Mailbox<A>, node: &Node) -> Self {
         Self { meter: mailbox.meter().clone(), faults: node.faults.clone(), clock: node.clock.clone() }
     }
@@ -90,7 +88,6 @@ pub struct Worker<A> {
 
 impl<A: Behavior> Worker<A> {
     /// Around a fresh actor.
-    #[must_use]
     pub fn new(actor: A, tools: Tools) -> Self {
         Self { actor, tools, ticked: Duration::ZERO, let_go: Duration::ZERO }
     }

@@ -56,7 +56,6 @@ pub struct Parsed {
 
 impl Parsed {
     /// A URL that leaves nothing behind but its state.
-    #[must_use]
     pub fn bare(lease: Lease, permit: Option<PagePermit>, ending: Ending) -> Self {
         Self {
             reach: lease.entry.reach(),

@@ -78,7 +78,6 @@ struct Captured {
 
 impl Deduper {
     /// A fresh one: raises the epoch, for it has forgotten what was pending.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         let epoch = node.crawl.epoch.raise();
         node.faults.pass("deduper.new");

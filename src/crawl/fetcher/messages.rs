@@ -79,7 +79,6 @@ pub struct Report {
 
 impl Report {
     /// A request that was never sent.
-    #[must_use]
     pub fn fault(failure: Failure) -> Self {
         Self { outcome: FetchOutcome::Fault(failure), robots: None }
     }

@@ -35,7 +35,6 @@ pub struct Fetcher {
 
 impl Fetcher {
     /// A fresh one; `make` gives it protocol modules with a connection pool of its own.
-    #[must_use]
     pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
         node.faults.pass("fetcher.new");
         let born = node.clock.now();

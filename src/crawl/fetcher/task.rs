@@ -229,7 +229,6 @@ fn half_of<'r>(lease: &Lease, last: Option<&'r PageRecord>) -> Option<&'r PageRe
 }
 
 /// How a URL ends by a verdict, before its document is looked at; `half`: what an earlier try has left.
-#[must_use]
 pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending {
     match (verdict, half) {
         (Verdict::Retry { at, reason }, _) => Ending::Retry { at: *at, reason: *reason },
@@ -247,7 +246,6 @@ pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending
 }
 
 /// How a URL ends by what became of its request; `last`: its latest capture.
-#[must_use]
 pub fn ending_of(node: &Node, outcome: &FetchOutcome, lease: &Lease, last: Option<&PageRecord>) -> Ending {
     let half = half_of(lease, last);
     let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);

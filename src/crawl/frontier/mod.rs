@@ -67,7 +67,6 @@ pub struct Frontier {
 
 impl Frontier {
     /// A fresh one; hosts are started by `start_host`.
-    #[must_use]
     pub fn new(node: Arc<Node>, start_host: StartHost) -> Self {
         node.faults.pass("frontier.new");
         let end = Arc::new(LeaseReturn(node.mailboxes().frontier.clone()));

@@ -150,7 +150,6 @@ pub struct Telemetry {
 
 impl Telemetry {
     /// Nothing told yet.
-    #[must_use]
     pub fn new(clock: &Clock) -> Self {
         Self {
             metrics: Metrics::new(clock.date()),
@@ -202,14 +201,12 @@ impl Node {
     ///
     /// # Panics
     /// Before the composition root has set them, which happens before any actor is started.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "set once by the composition root before the first actor starts")]
     pub fn mailboxes(&self) -> &Mailboxes {
         self.actors.mailboxes.get().expect("mailboxes are set before actors start")
     }
 
     /// The fetcher that serves `host`: always the same one, so that its connection is found again.
-    #[must_use]
     pub fn fetcher_of(&self, host: &HostKey) -> &Mailbox<Fetcher> {
         let mailboxes = &self.mailboxes().fetchers;
         &mailboxes[usize::from(host.0[7]) % mailboxes.len().max(1)] // there is at least one
@@ -227,7 +224,6 @@ impl Node {
     }
 
     /// True while nothing new may be begun.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.disk.holds()
             || [&self.crawl.switches.paused, &self.crawl.switches.draining]
@@ -236,13 +232,11 @@ impl Node {
     }
 
     /// What the clocks say: kept with each commit.
-    #[must_use]
     pub fn clock_state(&self) -> ClockState {
         ClockState { crawl: self.clock.now(), date: self.clock.date(), boot: self.clock.since_boot() }
     }
 
     /// True when no page is between fetch and commit.
-    #[must_use]
     pub fn is_quiet(&self) -> bool {
         // Permits are withheld and given back meanwhile: only a look between two equal numbers counts.
         let withheld = self.permits.withheld.load(Ordering::Acquire);

@@ -78,14 +78,12 @@ impl Node {
     }
 
     /// How often in a row there was no room on our disk for a page, as far as it is remembered.
-    #[must_use]
     pub fn spilled(&self, page: &UrlKey) -> u32 {
         let spilled = |attempt: &&Attempt| attempt.reason == Failure::Spill.as_str();
         self.telemetry.attempts.of(page).iter().take_while(spilled).count().try_into().unwrap_or(u32::MAX)
     }
 
     /// When a page for which there was no room on our disk is tried again: after a wait that grows with each time in a row.
-    #[must_use]
     pub fn after_spill(&self, page: &UrlKey) -> UnixMillis {
         self.clock.now().plus(self.crawl.live().retry.own_fault(self.spilled(page)))
     }

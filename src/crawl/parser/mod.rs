@@ -55,7 +55,6 @@ pub struct Parser {
 
 impl Parser {
     /// A fresh one, with its threads.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         node.faults.pass("parser.new");
         let (jobs, work) = bounded(node.permits.pages_total.max(1));

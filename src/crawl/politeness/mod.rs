@@ -69,7 +69,6 @@ pub struct Host {
 
 impl Host {
     /// A fresh one.
-    #[must_use]
     pub fn new(node: Arc<Node>, at: HostAt, name: &str, mailbox: Mailbox<Self>, retired: Arc<AtomicBool>) -> Self {
         node.faults.pass("host.new");
         let pacer = pacers::own(&node, at, name);

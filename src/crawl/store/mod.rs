@@ -80,7 +80,6 @@ pub struct Store {
 
 impl Store {
     /// A fresh one; it opens its files when it is started.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         node.faults.pass("store.new");
         Self {

@@ -24,7 +24,6 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// A fresh one.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         node.faults.pass("supervisor.new");
         Self { node }
