@@ -24,17 +24,14 @@ const KEPT: usize = 16;
 
 /// Why a job was not started, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum JobError {
-    /// Others are running.
     #[error("{RUNNING} jobs are running: wait for one, or cancel it (`lycosa ctl jobs cancel ID`)")]
     Busy,
-    /// The thread could not be started.
     #[error("the job's thread could not be started: {0}")]
     Thread(String),
-    /// It was told to stop.
     #[error("cancelled")]
     Cancelled,
-    /// What it met.
     #[error("{0}")]
     Failed(String),
 }

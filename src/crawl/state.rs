@@ -21,6 +21,7 @@ use crate::domain::traps::Shapes;
 use crate::storage::values::Counters;
 
 /// What the actors of a crawl share.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Crawl {
     /// Which (one for now).
     pub id: CrawlId,
@@ -30,23 +31,16 @@ pub struct Crawl {
     pub live: LiveCell,
     /// Scope, widened by seed redirects; replaced together with `live`.
     pub scope: RwLock<Scope>,
-    /// What the operator has said of hosts.
     pub orders: Orders,
-    /// What was said of seeds.
     pub seeds: Seeds,
-    /// Leases.
     pub leases: LeaseTable,
     /// Pages that were in hand when a process ended.
     pub strikes: Strikes,
     /// Shapes of URLs found since this process began, and what of them is held back.
     pub shapes: Mutex<Shapes>,
-    /// Commit epoch.
     pub epoch: Epoch,
-    /// How far it is.
     pub progress: Progress,
-    /// What holds it up, or ends it.
     pub switches: Switches,
-    /// What is known of its seen filter.
     pub filter: FilterFacts,
     /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.
     pub last_stop: Option<UnixMillis>,

@@ -60,12 +60,10 @@ pub type Ctx<A> = Context<Worker<A>>;
 
 /// What every worker is given.
 #[derive(Clone)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Tools {
-    /// Of the actor's mailbox.
     pub meter: Meter,
-    /// The node's fault points.
     pub faults: Faults,
-    /// The node's clock.
     pub clock: Clock,
 }
 

@@ -22,8 +22,8 @@ use crate::domain::cut::Cut;
 
 /// One fetch: the URL, and the addresses it was resolved to. Redirects are answers like others; nothing is followed here.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct FetchRequest {
-    /// What to fetch.
     pub url: PageUrl,
     /// The addresses to connect to, one after the other until one accepts; resolved and checked by the caller. The module
     /// checks each again before it connects. Empty only where a proxy looks the name up ([`Proxy::resolves`]).
@@ -31,13 +31,11 @@ pub struct FetchRequest {
     /// `User-Agent`, `From`, `Accept`, `Accept-Encoding`, `Accept-Language` and the like, in the order to be sent.
     /// `Host` and `Connection` are the module's own and ignored here; credentials and cookies are chosen by it.
     pub headers: Vec<(String, String)>,
-    /// The proxy it goes through, if any.
     pub via: Option<Arc<Proxy>>,
     /// Neither credentials nor cookies go with it, and none are learned from its answer: the URL is one that somebody else named, outside what is crawled.
     pub anonymous: bool,
     /// Validators of the copy we have; sent as `If-None-Match` and `If-Modified-Since`.
     pub conditional: Option<Conditional>,
-    /// Time-outs and size caps.
     pub limits: FetchLimits,
 }
 

@@ -49,7 +49,7 @@ families! {
     Content = "content";
     /// robots.txt of each scheme, host and port.
     Robots = "robots";
-    /// Sitemaps by the time of their last visit.
+    /// Sitemaps by the time of their last visit: that of their capture, or of their being given up.
     Sitemaps = "sitemaps";
     /// Single records of the whole folder.
     Meta = "meta";

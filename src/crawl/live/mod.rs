@@ -28,6 +28,7 @@ use crate::domain::url::Canonicaliser;
 use crate::net::proxy::Routes;
 
 /// The rules of one generation, ready for use.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Live {
     /// Number of the change that made them; 1 for those that a data folder began with.
     pub generation: u32,
@@ -37,13 +38,10 @@ pub struct Live {
     pub base: Arc<Layers>,
     /// Canonical form of what pages link to.
     pub canon: Canonicaliser,
-    /// Trap limits.
     pub traps: TrapRules,
     /// Budgets of shapes.
     pub shapes: ShapeRules,
-    /// Retries.
     pub retry: RetryRules,
-    /// Proxies.
     pub routes: Routes,
 }
 

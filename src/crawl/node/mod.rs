@@ -67,22 +67,19 @@ pub enum Stop {
 }
 
 /// The addresses of all rooms; the same over every death.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Mailboxes {
-    /// The Supervisor.
     pub supervisor: Mailbox<Supervisor>,
-    /// The Frontier.
     pub frontier: Mailbox<Frontier>,
     /// The Fetchers, one a thread.
     pub fetchers: Vec<Mailbox<Fetcher>>,
-    /// The Parser.
     pub parser: Mailbox<Parser>,
-    /// The Deduper.
     pub deduper: Mailbox<Deduper>,
-    /// The Store.
     pub store: Mailbox<Store>,
 }
 
 /// What a process has, whatever it crawls, and the crawl at work in it.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Node {
     /// The only clock.
     pub clock: Clock,
@@ -90,39 +87,29 @@ pub struct Node {
     pub storage: Arc<dyn Storage>,
     /// Keys of this data folder.
     pub prints: Fingerprinter,
-    /// Fault points.
     pub faults: Faults,
-    /// Names, addresses, robots.txt.
     pub net: Net,
-    /// Slots of hosts.
     pub slots: Slots,
-    /// How much may be in hand.
     pub permits: Permits,
     /// What is known of the disks. No leases while something is wrong with them.
     pub disk: DiskState,
     /// Given up when a write finds no space.
     pub reserve: Reserve,
-    /// What is told to the outside.
     pub telemetry: Telemetry,
-    /// The actors' mailboxes and beats.
     pub actors: Actors,
-    /// Background jobs.
     pub jobs: Arc<Jobs>,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// What is crawled, and how far it is.
     pub crawl: Crawl,
 }
 
 /// What requests need beside their connection.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Net {
-    /// Names to addresses.
     pub resolver: Resolver,
-    /// Addresses allowed.
     pub guard: AddressPolicy,
-    /// Every robots.txt that is being asked for.
     pub asking: Asking,
     /// Places to which robots.txt of other hosts redirect, as they answered.
     pub targets: Targets,

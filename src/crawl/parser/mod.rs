@@ -30,12 +30,10 @@ use crate::storage::values::PageRecord;
 /// A document to be read. Dropping it gives back lease and permit.
 #[derive(Message)]
 #[rtype(result = "()")]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Parse {
-    /// The URL's lease.
     pub lease: Lease,
-    /// The page's permit.
     pub permit: PagePermit,
-    /// The exchange.
     pub fetched: Box<Fetched>,
     /// What the outcome table says of it.
     pub verdict: Verdict,

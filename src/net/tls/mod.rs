@@ -37,25 +37,17 @@ pub enum TlsVerify {
 /// TLS could not be set up; a fault of the program or its configuration, not of a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum TlsSetupError {
-    /// rustls refused its own parts.
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
-    /// The root certificates cannot be used.
     #[error("the root certificates cannot be used: {0}")]
     Roots(#[from] rustls::client::VerifierBuilderError),
-    /// BoringSSL refused its own parts.
     #[cfg(feature = "old-tls")]
     #[error("old TLS cannot be set up: {0}")]
     Old(#[from] boring::error::ErrorStack),
-    /// A file of `tls.roots`.
     #[error("tls.roots: {}: {why}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    File { path: PathBuf, why: String },
 }
 
 /// The certificates of PEM files (`tls.roots`).

@@ -51,12 +51,12 @@ impl FrontierCounts {
 fields! {
     /// The counters of a crawl: one snapshot, written in the batch that changes it (I2).
     #[derive(Default, serde::Serialize)]
+    #[expect(missing_docs, reason = "each name says it")]
     Counters {
         /// URLs ever accepted or rejected.
         discovered: u64,
         /// URLs in `queue` (waiting or being fetched) or in `due` and not done before.
         queued: u64,
-        /// URLs done.
         done: u64,
         /// URLs given up, by [`Failure::code`].
         errors: BTreeMap<u8, u64>,
@@ -68,15 +68,12 @@ fields! {
         pages_stored: u64,
         /// Revisit records stored.
         revisits: u64,
-        /// URLs that redirect.
         redirects: u64,
         /// Bytes of bodies received.
         bytes: u64,
         /// Hosts that have a state.
         hosts: u64,
-        /// Hosts in `waiting`.
         hosts_waiting: u64,
-        /// Hosts in `parked`.
         hosts_parked: u64,
         /// Milliseconds spent on fetches.
         fetch_ms: u64,
@@ -88,7 +85,6 @@ fields! {
         failed: u64,
         /// Captures and bytes by media type: the first `TYPES` that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
-        /// What all hosts add up to.
         #[serde(flatten)]
         frontier: FrontierCounts,
     }

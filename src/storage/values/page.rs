@@ -72,10 +72,9 @@ fields! {
 
 fields! {
     /// One capture of a URL.
+    #[expect(missing_docs, reason = "each name says it")]
     PageRecord {
-        /// The URL.
         url: String,
-        /// HTTP status.
         status: u16,
         /// When the request was sent.
         fetched: UnixMillis,
@@ -95,7 +94,6 @@ fields! {
         etag: Option<String>,
         /// `Last-Modified` as sent.
         last_modified: Option<String>,
-        /// The page's title.
         title: Option<String>,
         /// Links found on it.
         out_links: u32,
@@ -103,13 +101,11 @@ fields! {
         depth: u16,
         /// Redirects that led here in a row.
         hops: u8,
-        /// How it ended.
         how: DoneKind,
         /// Why the body is not whole, if it is not.
         cut: Option<Cut>,
         /// The character encoding used.
         charset: Option<String>,
-        /// What is said of some captures only.
         remarks: Remarks,
         /// The seed it goes back to; `None` for a seed itself.
         origin: Option<String>,
@@ -193,14 +189,11 @@ fields! {
 
 fields! {
     /// A page committed since the last barrier, with all that is needed to queue it again.
+    #[expect(missing_docs, reason = "each name says it")]
     UnsyncedPage {
-        /// Its capture.
         page: PageKey,
-        /// Its rank in the queue.
         rank: u8,
-        /// Its order in the queue.
         order: u64,
-        /// Its queue entry.
         entry: QueueEntry,
         /// Where its record should be.
         warc: WarcPlace,

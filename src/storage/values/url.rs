@@ -11,6 +11,7 @@ use crate::domain::url::{PageUrl, Scheme, UrlError};
 
 /// The one state a URL is in (I2). Being fetched is not told apart from waiting: it exists in memory only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum UrlState {
     /// In `queue` at this rank and order, or in `due`.
     Waiting {
@@ -27,19 +28,14 @@ pub enum UrlState {
     Done {
         /// Time of the latest capture, which with this key makes its key in `pages`.
         captured: UnixMillis,
-        /// How it ended.
         how: DoneKind,
         /// The way to it by which its links were judged.
         reach: Reach,
     },
     /// Given up.
-    Error {
-        /// Why.
-        reason: Failure,
-    },
+    Error { reason: Failure },
     /// Turned away.
     Rejected {
-        /// Why.
         reason: Rejection,
         /// The generation of rules that said so.
         generation: u32,
