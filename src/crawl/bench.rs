@@ -24,7 +24,6 @@ use crate::base::time::UnixMillis;
 use crate::config::Layers;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::memory::MemoryPlan;
-use crate::domain::partition::Partition;
 use crate::domain::url::PageUrl;
 use crate::net::dns::Resolver;
 use crate::storage::keys::{HostAt, KeyRange, SeenKey};
@@ -116,11 +115,11 @@ impl Bench {
     }
 
     pub fn host(&self, name: &str) -> HostAt {
-        HostAt { partition: Partition::of_host(name), host: self.node.prints.host(name) }
+        HostAt::of(&self.node.prints, name)
     }
 
     pub fn key(&self, url: &PageUrl) -> SeenKey {
-        self.host(url.host()).crawl(self.node.crawl.id).url(self.node.prints.url(url))
+        SeenKey::of(&self.node.prints, self.node.crawl.id, url)
     }
 
     /// Queues links, as a commit would: each with its depth.

@@ -8,7 +8,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use crate::base::units::format_duration;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, KeyMap};
 use crate::domain::orders::HostOrders;
-use crate::domain::partition::Partition;
 use crate::storage::keys::HostAt;
 use crate::storage::values::OrderedHosts;
 use crate::storage::{Storage, StorageError, read};
@@ -26,7 +25,6 @@ pub struct Orders(RwLock<Standing>);
 struct Standing {
     hosts: KeyMap<HostKey, (Arc<str>, HostOrders)>,
     blocked: HashSet<Arc<str>>,
-    held: usize,
 }
 
 /// Tells blocked hosts from others while a page's links are judged.
@@ -48,7 +46,7 @@ impl Orders {
         let listed: OrderedHosts = read::meta(storage, crawl)?.unwrap_or_default();
         let orders = Self::default();
         for name in &listed.0 {
-            let at = HostAt { partition: Partition::of_host(name), host: prints.host(name) };
+            let at = HostAt::of(prints, name);
             let state = read::host_state(storage, at)?.unwrap_or_default();
             orders.set(at.host, name, state.orders);
         }
@@ -71,7 +69,6 @@ impl Orders {
             }
             standing.hosts.insert(host, (name, orders));
         }
-        standing.held = standing.hosts.values().filter(|(_, orders)| orders.holds()).count();
     }
 
     /// What stands for a host.
@@ -95,11 +92,6 @@ impl Orders {
     /// The blocked hosts.
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks(self.look())
-    }
-
-    /// Hosts that are paused, blocked or being dropped.
-    pub fn held(&self) -> usize {
-        self.look().held
     }
 
     /// How many hosts each order stands for.
@@ -142,7 +134,7 @@ mod tests {
         orders.set(key, "h.test", said);
         assert!(orders.blocks().on("h.test") && !orders.blocks().on("other.test"));
         assert_eq!(orders.told(&key), ["blocked by the operator since 1970-01-01T00:00:00.000Z"]);
-        assert_eq!((orders.held(), orders.holds(&key)), (1, true));
+        assert!(orders.holds(&key));
         assert_eq!(orders.counts(), HostsOrdered { blocked: 1, ..HostsOrdered::default() });
         said.take(HostOrder::MinDelay(Some(std::time::Duration::from_secs(90))), UnixMillis(1));
         orders.set(key, "h.test", said);
@@ -151,6 +143,6 @@ mod tests {
         said.take(HostOrder::MinDelay(None), UnixMillis(1));
         said.take(HostOrder::Unblock, UnixMillis(1));
         orders.set(key, "h.test", said);
-        assert!(!orders.blocks().on("h.test") && orders.all().is_empty() && orders.held() == 0);
+        assert!(!orders.blocks().on("h.test") && orders.all().is_empty());
     }
 }

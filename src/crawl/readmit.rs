@@ -16,7 +16,6 @@ use crate::crawl::deduper::Readmit;
 use crate::crawl::jobs::{Job, JobError, JobView};
 use crate::crawl::live::{Live, Readmitting, readmitted, stored};
 use crate::crawl::node::Node;
-use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, HostCrawl, Key, KeyRange, SeenKey, after};
@@ -146,8 +145,7 @@ impl Walk<'_> {
 
     fn range(&self) -> KeyRange {
         let Some(host) = &self.which.host else { return KeyRange::all() };
-        let at = HostAt { partition: Partition::of_host(host), host: self.node.prints.host(host) };
-        KeyRange::prefix(at.crawl(self.node.crawl.id).encode())
+        KeyRange::host_crawl(HostAt::of(&self.node.prints, host).crawl(self.node.crawl.id))
     }
 
     fn is_meant(&self, reason: Rejection) -> bool {

@@ -108,7 +108,7 @@ impl Node {
         self.telemetry.metrics.permits(self.permits.free() as u64, taken as u64, withheld as u64);
         let registries = [
             (Registry::Leases, self.crawl.leases.len()),
-            (Registry::Slots, self.slots.len()),
+            (Registry::Slots, self.slots.hosts()),
             (Registry::SlotGroups, self.slots.groups()),
             (Registry::DnsNames, self.net.resolver.names_kept()),
         ];

@@ -431,18 +431,13 @@ impl Slots {
     }
 
     /// Hosts in the registry.
-    pub fn len(&self) -> usize {
+    pub fn hosts(&self) -> usize {
         lock(&self.hosts).len()
     }
 
     /// Domains and addresses in the registry.
     pub fn groups(&self) -> usize {
         lock(&self.groups).len()
-    }
-
-    /// True when it is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

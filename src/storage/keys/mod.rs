@@ -9,9 +9,9 @@ mod tests;
 use std::cmp::Reverse;
 
 use crate::base::time::UnixMillis;
-use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
+use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use crate::domain::partition::Partition;
-use crate::domain::url::Scheme;
+use crate::domain::url::{PageUrl, Scheme};
 
 pub use crate::domain::fingerprint::ContentDigest;
 pub use meta::MetaKey;
@@ -190,6 +190,11 @@ impl From<ContentDigest> for ContentKey {
 }
 
 impl HostAt {
+    /// The host with this name.
+    pub fn of(prints: &Fingerprinter, name: &str) -> Self {
+        Self { partition: Partition::of_host(name), host: prints.host(name) }
+    }
+
     /// This host in `crawl`.
     pub fn crawl(self, crawl: CrawlId) -> HostCrawl {
         HostCrawl { partition: self.partition, host: self.host, crawl }
@@ -212,11 +217,6 @@ impl HostAt {
 }
 
 impl HostCrawl {
-    /// The host, whatever the crawl.
-    pub fn host_at(self) -> HostAt {
-        HostAt { partition: self.partition, host: self.host }
-    }
-
     /// One URL of this host and crawl.
     pub fn url(self, url: UrlKey) -> SeenKey {
         SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url }
@@ -229,9 +229,9 @@ impl HostCrawl {
 }
 
 impl SeenKey {
-    /// The host and crawl of this URL.
-    pub fn host_crawl(self) -> HostCrawl {
-        HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
+    /// This URL in this crawl.
+    pub fn of(prints: &Fingerprinter, crawl: CrawlId, url: &PageUrl) -> Self {
+        HostAt::of(prints, url.host()).crawl(crawl).url(prints.url(url))
     }
 
     /// The capture of this URL at that time.
@@ -247,37 +247,24 @@ impl SeenKey {
     }
 }
 
-impl QueueKey {
-    /// The host and crawl of this entry.
-    pub fn host_crawl(self) -> HostCrawl {
-        HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
-    }
+/// What a key says of its host, or of its URL, by the fields that both have.
+macro_rules! less_of {
+    ($($name:ident: $less:ident = $to:ident { $($field:ident),* };)*) => {$(
+        impl $name {
+            #[doc = concat!("The [`", stringify!($to), "`] in it.")]
+            pub fn $less(self) -> $to {
+                $to { $($field: self.$field),* }
+            }
+        }
+    )*};
 }
 
-impl DueKey {
-    /// The URL, whatever the time.
-    pub fn seen(self) -> SeenKey {
-        SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
-    }
-}
-
-impl PageKey {
-    /// The URL, whatever the capture.
-    pub fn seen(self) -> SeenKey {
-        SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
-    }
-}
-
-impl WaitingKey {
-    /// The host of this entry.
-    pub fn host_at(self) -> HostAt {
-        HostAt { partition: self.partition, host: self.host }
-    }
-}
-
-impl ParkedKey {
-    /// The host of this entry.
-    pub fn host_at(self) -> HostAt {
-        HostAt { partition: self.partition, host: self.host }
-    }
+less_of! {
+    HostCrawl: host_at = HostAt { partition, host };
+    WaitingKey: host_at = HostAt { partition, host };
+    ParkedKey: host_at = HostAt { partition, host };
+    QueueKey: host_crawl = HostCrawl { partition, host, crawl };
+    SeenKey: host_crawl = HostCrawl { partition, host, crawl };
+    DueKey: seen = SeenKey { partition, host, crawl, url };
+    PageKey: seen = SeenKey { partition, host, crawl, url };
 }
