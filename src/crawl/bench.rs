@@ -17,6 +17,7 @@ use super::seeds::Seeds;
 use super::state::{Crawl, Epoch, FilterFacts, Progress, Switches};
 use super::strikes::Strikes;
 use super::supervise::Kind;
+use super::worker::{Behavior, Ctx};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
 use crate::base::fault::Faults;
@@ -144,6 +145,15 @@ impl Bench {
         };
         rows.into_iter().filter_map(lease).collect()
     }
+}
+
+/// A test with an actor that was started, in a runtime as it has one.
+pub fn started<A: Behavior>(mut actor: A, test: impl FnOnce(&mut A, &mut Ctx<A>)) {
+    actix::System::new().block_on(async {
+        let mut ctx = Ctx::new();
+        actor.started(&mut ctx);
+        test(&mut actor, &mut ctx);
+    });
 }
 
 /// Mailboxes that nobody empties, and what Frontier, Fetcher, Deduper and Store would be told.

@@ -26,6 +26,9 @@ pub trait Behavior: Sized + Unpin + 'static {
     /// Its kind.
     const KIND: Kind;
 
+    /// The fault point that is passed when a life begins.
+    const STARTED: Option<&str> = None;
+
     /// Which of its kind: a host's name, a thread's number; empty for the only one.
     fn instance(&self) -> String {
         String::new()
@@ -113,6 +116,9 @@ impl<A: Behavior> Actor for Worker<A> {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
+        if let Some(point) = A::STARTED {
+            self.tools.faults.pass(point);
+        }
         self.actor.started(ctx);
         let now = self.tools.clock.uptime();
         (self.ticked, self.let_go) = (now, now);

@@ -51,6 +51,7 @@ impl Fetcher {
 
 impl Behavior for Fetcher {
     const KIND: Kind = Kind::Fetcher;
+    const STARTED: Option<&str> = Some("fetcher.started");
 
     fn instance(&self) -> String {
         self.number.to_string()
@@ -58,10 +59,6 @@ impl Behavior for Fetcher {
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone(), self.number, self.make.clone())
-    }
-
-    fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("fetcher.started");
     }
 }
 

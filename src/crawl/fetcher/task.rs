@@ -97,7 +97,7 @@ fn request_of(node: &Node, fetch: &Fetch) -> FetchRequest {
     FetchRequest {
         url: fetch.url.clone(),
         addresses: fetch.addresses.clone(),
-        headers: node.crawl.live().request_headers(&node.crawl.rules.headers, fetch.url.host()),
+        headers: node.crawl.live().settings.headers_for(&node.crawl.rules.headers, fetch.url.host()),
         via: fetch.via.clone(),
         anonymous: is_anonymous(node, &fetch.purpose, &fetch.url),
         conditional,

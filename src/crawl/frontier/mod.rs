@@ -338,13 +338,13 @@ impl Frontier {
 
 impl Behavior for Frontier {
     const KIND: Kind = Kind::Frontier;
+    const STARTED: Option<&str> = Some("frontier.started");
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone(), self.start_host)
     }
 
     fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("frontier.started");
         for (_, mailbox) in lock(&self.node.actors.hosts).drain() {
             mailbox.tell(Retire);
         }

@@ -64,11 +64,6 @@ impl Live {
     pub fn host_rules(&self, name: &str) -> HostRules {
         HostRules::of(&self.settings, name)
     }
-
-    /// The headers of a request to a host, made of those of all.
-    pub fn request_headers(&self, all: &[(String, String)], host: &str) -> Vec<(String, String)> {
-        self.settings.headers_for(all, host)
-    }
 }
 
 pub use change::{SettingsPatch, change, readmitted, reload, undo};

@@ -101,13 +101,10 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
 
 impl Behavior for Parser {
     const KIND: Kind = Kind::Parser;
+    const STARTED: Option<&str> = Some("parser.started");
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone())
-    }
-
-    fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("parser.started");
     }
 }
 

@@ -97,6 +97,7 @@ pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
 
 impl Behavior for Host {
     const KIND: Kind = Kind::Politeness;
+    const STARTED: Option<&str> = Some("host.started");
 
     fn instance(&self) -> String {
         self.name.to_string()
@@ -107,7 +108,6 @@ impl Behavior for Host {
     }
 
     fn started(&mut self, ctx: &mut Ctx<Self>) {
-        self.node.faults.pass("host.started");
         for _ in 0..self.node.crawl.live().host_rules(&self.name).connections.max(1) {
             let lane = Lane {
                 node: self.node.clone(),

@@ -30,12 +30,8 @@ pub(super) fn pacers(node: &Node, live: &Live, place: &Place<'_>) -> Pacers {
     let own = live.host_rules(host);
     pacer.take_up(live.generation, &own.pace, own.connections);
     let whole = |group| {
-        let group = node.slots.group(group, node.telemetry.started, || PacerRules {
-            pace: own.pace.clone(),
-            connections: own.connections,
-            between_starts: Duration::ZERO,
-            heeds_throttling: true,
-        });
+        let rules = || PacerRules::of(&own.pace, own.connections);
+        let group = node.slots.group(group, node.telemetry.started, rules);
         group.take_up(live.generation, &own.pace, own.connections);
         group
     };

@@ -326,6 +326,11 @@ pub struct PacerRules {
 }
 
 impl PacerRules {
+    /// Those of a host, or of all hosts of an owner.
+    pub fn of(pace: &PaceRules, connections: usize) -> Self {
+        Self { pace: pace.clone(), connections, between_starts: Duration::ZERO, heeds_throttling: true }
+    }
+
     fn pacer(self, pace: Pace) -> Arc<Pacer> {
         Arc::new(Pacer {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
@@ -370,9 +375,7 @@ impl Slots {
             return pacer.clone();
         }
         let pace = stored(); // a disk read: not under the lock
-        let pace_rules = rules.clone();
-        let rules =
-            PacerRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
+        let rules = PacerRules::of(rules, connections);
         lock(&self.hosts).entry(host).or_insert_with(|| rules.pacer(pace)).clone()
     }
 

@@ -15,10 +15,9 @@ fn host(slots: &Slots, n: u8, gap_ms: u64) -> Arc<Pacer> {
 
 fn address(slots: &Slots, connections: usize, starts_ms: u64, gap_ms: u64) -> Arc<Pacer> {
     slots.group(Group::Address([192, 0, 2, 1].into()), UnixMillis(0), || PacerRules {
-        pace: rules(gap_ms),
-        connections,
         between_starts: Duration::from_millis(starts_ms),
         heeds_throttling: connections == 1,
+        ..PacerRules::of(&rules(gap_ms), connections)
     })
 }
 

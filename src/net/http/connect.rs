@@ -131,7 +131,7 @@ pub(super) async fn connect(
             (stream, fault, old)
         }
     };
-    let old = old.then(|| tls.old());
+    let old = old.then_some(tls.old);
     let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
     let relay = request.via.clone().filter(reads);
     let piece = if dial.config.throttle.is_some() { PIECE } else { READ };

@@ -126,11 +126,6 @@ impl Http {
         Self { tls, pool: Pool::new(config.idle, config.max_idle), config }
     }
 
-    /// Connections waiting to be used again.
-    pub fn idle_connections(&self) -> usize {
-        self.pool.len()
-    }
-
     async fn fetch_one(&self, request: &FetchRequest) -> Result<Fetched, FetchFault> {
         let start = Instant::now();
         let mut timings = Timings::default();

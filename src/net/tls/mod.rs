@@ -80,12 +80,16 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 pub struct TlsClient {
     /// What to do about bad certificates.
     verify: TlsVerify,
-    config: Arc<ClientConfig>,
+    /// The configuration for a connection.
+    pub config: Arc<ClientConfig>,
     judge: Arc<WebPkiServerVerifier>,
-    old: TlsOld,
-    known_old: old::Known,
+    /// What is done about servers of old TLS.
+    pub old: TlsOld,
+    /// The servers that speak old TLS only.
+    pub known_old: old::Known,
+    /// What speaks old TLS.
     #[cfg(feature = "old-tls")]
-    speaker: old::Speaker,
+    pub speaker: old::Speaker,
 }
 
 impl TlsClient {
@@ -132,26 +136,9 @@ impl TlsClient {
         Self { old, ..self }
     }
 
-    /// What is done about servers of old TLS.
-    pub fn old(&self) -> TlsOld {
-        self.old
-    }
-
     /// Whether the server of `origin` spoke nothing newer when it was last asked.
     pub fn is_known_old(&self, origin: &str) -> bool {
         self.old.is_spoken() && self.known_old.has(origin)
-    }
-
-    /// Remembers of a server whether it speaks old TLS only.
-    #[cfg(feature = "old-tls")]
-    pub fn know_old(&self, origin: &str, old: bool) {
-        self.known_old.set(origin, old);
-    }
-
-    /// What speaks old TLS.
-    #[cfg(feature = "old-tls")]
-    pub fn speaker(&self) -> &old::Speaker {
-        &self.speaker
     }
 
     /// Whether the server proved its key in a way that is too weak for rustls (RSA of 1,024 bits, say), which is no reason not to
@@ -164,11 +151,6 @@ impl TlsClient {
     /// What is wrong with the certificates of a finished handshake, under `strict`.
     pub fn refused(&self, name: &ServerName<'_>, chain: &[CertificateDer<'_>]) -> Option<TlsFault> {
         if self.verify == TlsVerify::Strict { self.judged(name, Some(chain)) } else { None }
-    }
-
-    /// The configuration for a connection.
-    pub fn config(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.config)
     }
 
     /// What is wrong with the certificates of a finished handshake, under `record`; asked for resumed sessions too.

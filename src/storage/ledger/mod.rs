@@ -13,7 +13,7 @@ mod orders;
 mod requeue;
 mod seeds;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 

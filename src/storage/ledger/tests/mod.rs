@@ -33,7 +33,8 @@ fn new(url: &str, depth: u16) -> NewUrl {
     NewUrl::link(url, depth)
 }
 
-fn bare(url: &NewUrl, ending: Ending) -> Change {
+/// A page that ended so, without capture and links.
+pub(crate) fn bare(url: &NewUrl, ending: Ending) -> Change {
     let links = LinkChange::default();
     let (taken, reach) = (url.reach(), url.reach());
     let url = url.url.clone();
