@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::{Semaphore, watch};
 
-use super::lease::{Lease, LeaseEnd};
+use super::lease::Lease;
 use super::live::{self, LiveCell};
 use super::mailbox::Mailbox;
 use super::mailbox::probe::Told;
-use super::node::{Actors, LeaseReturn, Mailboxes, Net, Node, Permits, Telemetry};
+use super::node::{Actors, Mailboxes, Net, Node, Permits, Telemetry, lease_end};
 use super::orders::Orders;
 use super::rules::Rules;
 use super::seeds::Seeds;
@@ -136,7 +136,7 @@ impl Bench {
 
     /// Leases of all that is queued, in the order of the queue.
     pub fn leases(&self) -> Vec<Lease> {
-        let end: Arc<dyn LeaseEnd> = Arc::new(LeaseReturn(self.node.mailboxes().frontier.clone()));
+        let end = lease_end(&self.node);
         let rows = read::scan::<Queue>(&*self.storage, &KeyRange::all(), 100).unwrap();
         let lease = |(key, entry): (crate::storage::keys::QueueKey, crate::storage::values::QueueEntry)| {
             let name = read::host_state(&*self.storage, key.host_crawl().host_at()).unwrap().unwrap().name;

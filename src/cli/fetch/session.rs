@@ -31,7 +31,7 @@ use crate::net::protocol::FetchLimits;
 use crate::net::proxy::Routes;
 use crate::net::robots::{robots_limits, robots_text};
 use crate::net::tls::STRICT;
-use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
+use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Resolver};
 use crate::telemetry::advice::advice;
 
 /// A wait longer than this is told.

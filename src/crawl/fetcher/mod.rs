@@ -17,7 +17,7 @@ use super::node::Node;
 use super::supervise::{Kind, die, spawn_contained};
 use super::worker::{Behavior, Ctx, Handles};
 use crate::base::time::UnixMillis;
-use crate::net::protocol::Protocols;
+use crate::net::http::Http;
 use crate::warc::exchange::Tools;
 
 pub use messages::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
@@ -27,19 +27,19 @@ pub use task::{ending_of, ending_of_verdict};
 pub struct Fetcher {
     node: Arc<Node>,
     number: usize,
-    protocols: Protocols,
+    http: Rc<Http>,
     tools: Rc<RefCell<Tools>>,
-    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+    make: Arc<dyn Fn() -> Http + Send + Sync>,
     born: UnixMillis,
 }
 
 impl Fetcher {
-    /// A fresh one; `make` gives it protocol modules with a connection pool of its own.
-    pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
+    /// A fresh one; `make` gives it a pool of connections of its own.
+    pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Http + Send + Sync>) -> Self {
         node.faults.pass("fetcher.new");
         let born = node.clock.now();
         Self {
-            protocols: make(),
+            http: Rc::new(make()),
             born,
             tools: Rc::new(RefCell::new(node.crawl.rules.archive_tools())),
             node,
@@ -66,7 +66,7 @@ impl Handles<Fetch> for Fetcher {
     const POINT: Option<&str> = Some("fetcher.fetch");
 
     fn handle(&mut self, fetch: Fetch, _: &mut Ctx<Self>) {
-        let task = task::run(self.node.clone(), self.protocols.clone(), self.tools.clone(), fetch);
+        let task = task::run(self.node.clone(), self.http.clone(), self.tools.clone(), fetch);
         spawn_contained(task, |why| log::warn!("fetch panicked, URL requeued: why={why:?}"));
     }
 }

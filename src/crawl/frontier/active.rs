@@ -84,7 +84,7 @@ impl Active {
     pub fn next_leases(
         &mut self,
         node: &Node,
-        end: &Arc<dyn LeaseEnd>,
+        end: &LeaseEnd,
         n: usize,
         order: Order,
     ) -> Result<Vec<Lease>, StorageError> {
@@ -120,7 +120,7 @@ impl Active {
     fn take(
         &mut self,
         node: &Node,
-        end: &Arc<dyn LeaseEnd>,
+        end: &LeaseEnd,
         ranks: &[u8],
         n: usize,
         strict: bool,

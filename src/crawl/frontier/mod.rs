@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::deduper::Parsed;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
 use super::mailbox::Mailbox;
-use super::node::{LeaseReturn, Node, Stop};
+use super::node::{Node, Stop, lease_end};
 use super::politeness::{Host, Leases, Retire};
 use super::store::Commit;
 use super::supervise::Kind;
@@ -54,7 +54,7 @@ pub type StartHost = fn(&Arc<Node>, HostAt, &HostState) -> Mailbox<Host>;
 pub struct Frontier {
     node: Arc<Node>,
     start_host: StartHost,
-    end: Arc<dyn LeaseEnd>,
+    end: LeaseEnd,
     fronts: Fronts,
     chooser: RankChooser,
     active: HashMap<HostKey, Active>,
@@ -69,11 +69,10 @@ impl Frontier {
     /// A fresh one; hosts are started by `start_host`.
     pub fn new(node: Arc<Node>, start_host: StartHost) -> Self {
         node.faults.pass("frontier.new");
-        let end = Arc::new(LeaseReturn(node.mailboxes().frontier.clone()));
         Self {
+            end: lease_end(&node),
             node,
             start_host,
-            end,
             fronts: Fronts::default(),
             chooser: RankChooser::new(8),
             active: HashMap::new(),
@@ -450,7 +449,7 @@ impl Handles<Look> for Frontier {
 type Entry = (QueueKey, QueueEntry);
 
 /// A lease on one entry, unless it is leased already or its URL cannot be built.
-fn lease(node: &Node, end: &Arc<dyn LeaseEnd>, name: &str, (key, entry): Entry) -> Option<Lease> {
+fn lease(node: &Node, end: &LeaseEnd, name: &str, (key, entry): Entry) -> Option<Lease> {
     let url = entry.url(name).ok()?;
     let url_key = node.prints.url(&url);
     node.crawl.leases.lease(key, url_key, url, entry, end)

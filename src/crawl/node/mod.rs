@@ -32,7 +32,7 @@ use crate::crawl::asking::Asking;
 use crate::crawl::deduper::Deduper;
 use crate::crawl::fetcher::Fetcher;
 use crate::crawl::frontier::Frontier;
-use crate::crawl::lease::{Lease, LeaseCore, LeaseEnd};
+use crate::crawl::lease::{Lease, LeaseEnd};
 use crate::crawl::mailbox::Mailbox;
 use crate::crawl::parser::Parser;
 use crate::crawl::politeness::{Host, Targets};
@@ -290,10 +290,7 @@ impl DeathListener for Node {
 }
 
 /// Gives dropped leases back to the Frontier.
-pub struct LeaseReturn(pub Mailbox<Frontier>);
-
-impl LeaseEnd for LeaseReturn {
-    fn returned(&self, core: &Arc<LeaseCore>) {
-        self.0.tell(crate::crawl::frontier::LeaseReturned(core.clone()));
-    }
+pub fn lease_end(node: &Node) -> LeaseEnd {
+    let frontier = node.mailboxes().frontier.clone();
+    Arc::new(move |core| frontier.tell(crate::crawl::frontier::LeaseReturned(core.clone())))
 }

@@ -102,7 +102,7 @@ async fn speak_old(
     tls.known_old.set(&origin, old);
     let chain = stream.chain();
     if let Some(fault) = tls.refused(name, &chain) {
-        return Err(Fault::new(fault.kind.failure(), format!("{fault}; {STRICT}")));
+        return Err(Fault::new(fault.failure, format!("{fault}; {STRICT}")));
     }
     log::debug!("connected with old TLS: host={} spoken={:?}", dial.request.url.host(), stream.spoken());
     let fault = tls.fault(name, Some(&chain));

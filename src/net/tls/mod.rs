@@ -159,12 +159,11 @@ impl TlsClient {
     }
 
     fn judged(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<TlsFault> {
-        let other = |words| Some(TlsFault { kind: FaultKind::Other, words });
         let Some((leaf, others)) = chain.and_then(<[_]>::split_first) else {
-            return other("the server sent no certificate");
+            return Some(TlsFault::other("the server sent no certificate"));
         };
         let Some(now) = self.config.time_provider.current_time() else {
-            return other("the time is not known");
+            return Some(TlsFault::other("the time is not known"));
         };
         self.judge.verify_server_cert(leaf, others, name, &[], now).err().map(|error| TlsFault::of(&error, leaf))
     }
@@ -177,78 +176,52 @@ pub const STRICT: &str = "tls.verify = strict refuses it";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{words}")]
 pub struct TlsFault {
-    /// Which of the faults told apart.
-    pub kind: FaultKind,
+    /// The remark on a capture, under `record`.
+    pub note: Note,
+    /// The reason of the failure, under `strict`.
+    pub failure: Failure,
     /// The fault in words; never the library's, which are for its developers.
     pub words: &'static str,
 }
 
-/// The faults of certificates that are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// Its time is over, or has not begun.
-    Expired,
-    /// It is for another name.
-    Name,
-    /// It is signed by itself.
-    SelfSigned,
-    /// It is signed by somebody unknown.
-    Issuer,
-    /// Anything else.
-    Other,
-}
-
-impl FaultKind {
-    /// The remark on a capture, under `record`.
-    pub fn note(self) -> Note {
-        match self {
-            Self::Expired => Note::TlsExpired,
-            Self::Name => Note::TlsName,
-            Self::SelfSigned => Note::TlsSelfSigned,
-            Self::Issuer => Note::TlsIssuer,
-            Self::Other => Note::TlsCertificate,
-        }
-    }
-
-    /// The reason of the failure, under `strict`.
-    pub fn failure(self) -> Failure {
-        match self {
-            Self::Expired => Failure::TlsExpired,
-            Self::Name => Failure::TlsName,
-            Self::SelfSigned => Failure::TlsSelfSigned,
-            Self::Issuer => Failure::TlsIssuer,
-            Self::Other => Failure::TlsCertificate,
-        }
-    }
-}
-
 impl TlsFault {
     /// A key or a signature that only old TLS takes.
-    pub const WEAK: Self =
-        Self { kind: FaultKind::Other, words: "the certificate's key or its signatures are too weak" };
+    pub const WEAK: Self = Self::other("the certificate's key or its signatures are too weak");
+
+    /// One that is not told apart from others.
+    const fn other(words: &'static str) -> Self {
+        Self { note: Note::TlsCertificate, failure: Failure::TlsCertificate, words }
+    }
 
     /// What the verifier's error on `leaf` means.
     fn of(error: &rustls::Error, leaf: &CertificateDer<'_>) -> Self {
         use CertificateError as C;
-        use FaultKind::{Expired, Issuer, Name, Other, SelfSigned};
         let rustls::Error::InvalidCertificate(fault) = error else {
-            return Self { kind: Other, words: "the certificate cannot be checked" };
+            return Self::other("the certificate cannot be checked");
         };
-        let (kind, words) = match fault {
-            C::Expired | C::ExpiredContext { .. } => (Expired, "the certificate has expired"),
-            C::NotValidYet | C::NotValidYetContext { .. } => (Expired, "the certificate is not valid yet"),
-            C::NotValidForName | C::NotValidForNameContext { .. } => (Name, "the certificate is for another name"),
+        let (note, failure, words) = match fault {
+            C::Expired | C::ExpiredContext { .. } => {
+                (Note::TlsExpired, Failure::TlsExpired, "the certificate has expired")
+            }
+            C::NotValidYet | C::NotValidYetContext { .. } => {
+                (Note::TlsExpired, Failure::TlsExpired, "the certificate is not valid yet")
+            }
+            C::NotValidForName | C::NotValidForNameContext { .. } => {
+                (Note::TlsName, Failure::TlsName, "the certificate is for another name")
+            }
             // webpki calls a self-signed certificate of an authority, used as a server's, something of its own.
             C::UnknownIssuer | C::Other(_) if is_self_signed(leaf) => {
-                (SelfSigned, "the certificate is signed by itself")
+                (Note::TlsSelfSigned, Failure::TlsSelfSigned, "the certificate is signed by itself")
             }
-            C::UnknownIssuer => (Issuer, "the certificate is signed by an unknown issuer"),
-            C::Revoked => (Other, "the certificate has been revoked"),
-            C::BadEncoding | C::BadSignature => (Other, "the certificate is damaged"),
-            C::InvalidPurpose | C::InvalidPurposeContext { .. } => (Other, "the certificate is not one for servers"),
-            _ => (Other, "the certificate is malformed or of a kind that is not supported"),
+            C::UnknownIssuer => (Note::TlsIssuer, Failure::TlsIssuer, "the certificate is signed by an unknown issuer"),
+            C::Revoked => return Self::other("the certificate has been revoked"),
+            C::BadEncoding | C::BadSignature => return Self::other("the certificate is damaged"),
+            C::InvalidPurpose | C::InvalidPurposeContext { .. } => {
+                return Self::other("the certificate is not one for servers");
+            }
+            _ => return Self::other("the certificate is malformed or of a kind that is not supported"),
         };
-        Self { kind, words }
+        Self { note, failure, words }
     }
 }
 
@@ -262,7 +235,7 @@ pub fn handshake_fault(error: &std::io::Error) -> (Failure, String) {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(cause)))) => {
             match cause.downcast_ref::<TlsFault>() {
-                Some(fault) => (fault.kind.failure(), format!("{fault}; {STRICT}")),
+                Some(fault) => (fault.failure, format!("{fault}; {STRICT}")),
                 None => (Failure::Tls, "the certificate cannot be used".to_owned()),
             }
         }

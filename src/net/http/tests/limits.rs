@@ -228,7 +228,7 @@ fn dropping_the_fetch_closes_the_connection() {
     });
     on_runtime(async {
         let http = client();
-        let mut fetch = http.fetch(request(server.address));
+        let mut fetch = Box::pin(http.fetch(request(server.address)));
         while server.requests.try_recv().is_err() {
             let _ = tokio::time::timeout(Duration::from_millis(1), &mut fetch).await;
         }
