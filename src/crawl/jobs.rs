@@ -92,6 +92,7 @@ struct Kept {
 }
 
 /// A job as its own thread sees it.
+#[derive(Default)]
 pub struct Job {
     id: u64,
     kind: &'static str,
@@ -168,12 +169,7 @@ impl Jobs {
             kind,
             about,
             started: clock.date(),
-            looked: AtomicU64::new(0),
-            changed: AtomicU64::new(0),
-            cancelled: AtomicBool::new(false),
-            called_off: AtomicBool::new(false),
-            end: Mutex::new(None),
-            ended: Condvar::new(),
+            ..Job::default()
         });
         let (of_thread, clock) = (job.clone(), clock.clone());
         let thread = std::thread::Builder::new().name("job".into()).spawn(move || run(&of_thread, &clock, work));

@@ -18,8 +18,10 @@ use crate::storage::keys::PageKey;
 
 codes! {
     /// How a URL that is done ended.
+    #[derive(Default)]
     DoneKind {
         /// Its response is in the WARC.
+        #[default]
         Stored = 1, "stored";
         /// Its content was known: a revisit record is in the WARC.
         Duplicate = 2, "duplicate";
@@ -72,6 +74,7 @@ fields! {
 
 fields! {
     /// One capture of a URL.
+    #[derive(Default)]
     #[expect(missing_docs, reason = "each name says it")]
     PageRecord {
         url: String,
@@ -135,32 +138,8 @@ fields! {
 impl PageRecord {
     /// A capture of which nothing is said but when it was made and how it ended.
     pub fn new(url: &PageUrl, fetched: UnixMillis, how: DoneKind) -> Self {
-        Self {
-            url: url.as_str().to_owned(),
-            status: 0,
-            fetched,
-            took_ms: 0,
-            mime: None,
-            bytes: 0,
-            payload_digest: [0; 20],
-            content: None,
-            warc: None,
-            etag: None,
-            last_modified: None,
-            title: None,
-            out_links: 0,
-            depth: 0,
-            hops: 0,
-            how,
-            cut: None,
-            charset: None,
-            remarks: Remarks::default(),
-            origin: None,
-            sitemap: None,
-            unchanged: 0,
-            spelling: url.spelling().map(str::to_owned),
-            refused: None,
-        }
+        let (url, spelling) = (url.as_str().to_owned(), url.spelling().map(str::to_owned));
+        Self { url, fetched, how, spelling, ..Self::default() }
     }
 
     /// The URL as it was asked for: the `WARC-Target-URI` of its record.
