@@ -34,7 +34,7 @@ use crate::storage::keys::HostAt;
 use crate::storage::values::HostState;
 
 use lane::Lane;
-pub(crate) use robots::{Nowhere, copy_of, follow, rules_of, value_of};
+pub(crate) use robots::{Nowhere, follow, rules_of, value_of};
 pub use targets::Targets;
 
 /// URLs for a Host.
