@@ -6,7 +6,6 @@ use crate::admin::ControlError;
 use crate::admin::views::HostState;
 use crate::base::sync::lock;
 use crate::crawl::node::Node;
-use crate::domain::partition::Partition;
 use crate::domain::url::{PageUrl, with_schemes};
 use crate::storage::keys::{HostAt, PageKey, SeenKey};
 use crate::storage::tables::{Due, Queue};
@@ -74,7 +73,7 @@ impl Target {
     }
 
     fn of(node: &Node, url: PageUrl) -> Self {
-        let key = host_at(node, url.host()).crawl(node.crawl.id).url(node.prints.url(&url));
+        let key = SeenKey::of(&node.prints, node.crawl.id, &url);
         Self { url, key }
     }
 
@@ -127,11 +126,6 @@ enum Known {
     /// The host was asked for its robots.txt.
     Host,
     Url,
-}
-
-/// The keys of the host with this name.
-pub(super) fn host_at(node: &Node, name: &str) -> HostAt {
-    HostAt { partition: Partition::of_host(name), host: node.prints.host(name) }
 }
 
 /// What is recorded of one URL.

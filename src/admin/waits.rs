@@ -7,7 +7,6 @@ use crate::admin::views::{WaitView, WaitWhy};
 use crate::base::clock::Clock;
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
-use crate::crawl::politeness::copy_of;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceWhy};
 use crate::domain::robots::RobotsAccess;
@@ -72,7 +71,7 @@ pub(crate) fn wait_of(
     }
     let copies = read::scan::<Robots>(&*node.storage, &KeyRange::host(at), COPIES)?;
     let unreachable =
-        copies.iter().any(|(_, copy)| copy.failures > 0 && copy.retry_at.is_some_and(|retry| retry >= time));
+        copies.iter().any(|(_, kept)| kept.copy.failures > 0 && kept.copy.retry_at.is_some_and(|retry| retry >= time));
     let why = match (unreachable, dns_fails(node, now)) {
         (true, _) => WaitWhy::RobotsUnreachable,
         (false, true) => WaitWhy::DnsFailing,
@@ -99,7 +98,7 @@ pub(crate) fn robots_waits(
             Some(is_away) => *is_away,
             None => {
                 let kept = read::robots(&*node.storage, robots)?;
-                let standing = kept.map(|kept| node.crawl.rules.robots.standing(&copy_of(&kept), now));
+                let standing = kept.map(|kept| node.crawl.rules.robots.standing(&kept.copy, now));
                 *away.entry(robots).or_insert(standing == Some(RobotsAccess::DisallowAll))
             }
         };

@@ -33,10 +33,10 @@ use crate::base::fault::Faults;
 use crate::config::{HttpBody, Settings};
 use crate::content::modules::MimeModules;
 use crate::crawl::node::{Node, Stop};
+use crate::crawl::supervise::die;
 use crate::document::SpillConfig;
 use crate::domain::fingerprint::CrawlId;
 use crate::net::http::{Http, HttpConfig};
-use crate::net::protocol::Protocols;
 use crate::storage::values::Counters;
 use crate::storage::{Storage, read};
 use crate::warc::WarcError;
@@ -117,13 +117,8 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     };
     let first = Http::new(http.clone())?; // a fault of the set-up shows here, not in an actor
     drop(first);
-    let make: Arc<dyn Fn() -> Protocols + Send + Sync> = Arc::new(move || match Http::new(http.clone()) {
-        Ok(module) => Protocols::new().with(Arc::new(module)),
-        Err(e) => {
-            log::error!("no protocol module: {e}");
-            Protocols::new()
-        }
-    });
+    let make: Arc<dyn Fn() -> Http + Send + Sync> =
+        Arc::new(move || Http::new(http.clone()).unwrap_or_else(|e| die(format!("no http module: {e}"))));
     refresh::refresh(&node)?;
     let (mailboxes, receivers) =
         threads::open_mailboxes(node.crawl.rules.settings.fetch.threads, &node.telemetry.metrics);

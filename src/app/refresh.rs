@@ -4,6 +4,7 @@
 //! a quarter of an hour. The pace of hosts stays as it is, so that none is asked early (I1).
 
 use crate::crawl::node::Node;
+use crate::domain::robots::RobotsCopy;
 use crate::storage::keys::KeyRange;
 use crate::storage::ledger::{Change, Ledger};
 use crate::storage::tables::{Due, Parked, Robots};
@@ -47,8 +48,9 @@ fn changes(node: &Node) -> Result<Vec<Change>, StorageError> {
     let mut changes = Vec::new();
     for (key, value) in read::scan::<Robots>(storage, &KeyRange::all(), AT_MOST)? {
         let at = crate::storage::keys::HostAt { partition: key.partition, host: key.host };
-        let Some(state) = read::host_state(storage, at)?.filter(|_| value.failures > 0) else { continue };
-        let value = Box::new(RobotsValue { retry_at: Some(now), ..value });
+        let Some(state) = read::host_state(storage, at)?.filter(|_| value.copy.failures > 0) else { continue };
+        let copy = RobotsCopy { retry_at: Some(now), ..value.copy };
+        let value = Box::new(RobotsValue { copy, ..value });
         changes.push(Change::Robots { key, host: state.name, value, pace: None, sitemaps: Box::default() });
     }
     let parked = read::scan::<Parked>(storage, &KeyRange::all(), AT_MOST)?;

@@ -20,7 +20,7 @@ use crate::crawl::store::{Close, Store};
 use crate::crawl::supervise::{Guarded, Kind};
 use crate::crawl::supervisor::Supervisor;
 use crate::crawl::worker::{Behavior, Tools, Worker};
-use crate::net::protocol::Protocols;
+use crate::net::http::Http;
 use crate::telemetry::StateChange;
 use crate::telemetry::metrics::Metrics;
 
@@ -59,7 +59,7 @@ pub(super) fn system(
     node: &Arc<Node>,
     placement: Placement,
     receivers: Receivers,
-    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+    make: Arc<dyn Fn() -> Http + Send + Sync>,
     ready: &mpsc::Sender<()>,
     asked: oneshot::Receiver<Duration>,
 ) -> bool {
@@ -97,7 +97,7 @@ fn spawn(
     node: &Arc<Node>,
     placement: Placement,
     receivers: Receivers,
-    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+    make: Arc<dyn Fn() -> Http + Send + Sync>,
 ) -> Vec<Arbiter> {
     let mut arbiters = Vec::new();
     let mut place = |name| -> ArbiterHandle {

@@ -45,7 +45,6 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
 pub const LINK: (FoundAs, Option<&str>) = (FoundAs::Link, None);
 
 /// As what and where a URL was found that goes back to the seed `origin`. Where the seed itself names a sitemap nobody else led to it.
-#[must_use]
 pub fn way<'v>(found: FoundAs, via: Option<&'v str>, origin: Option<&str>) -> (FoundAs, Option<&'v str>) {
     (found, via.filter(|_| !is_named_by_seed(found, via, origin)))
 }
@@ -84,7 +83,6 @@ pub fn explain(
 }
 
 /// Why a URL was turned away: the reason, and the rule that gave it in words.
-#[must_use]
 pub fn why(node: &Node, RejectedUrl { new, reason }: &RejectedUrl) -> String {
     let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
     let way = way(new.found, new.via.as_deref(), new.origin.as_deref());

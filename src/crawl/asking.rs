@@ -25,7 +25,6 @@ impl Asking {
     }
 
     /// Since when it is being asked for, waiting for its turn included.
-    #[must_use]
     pub fn since(&self, key: RobotsKey) -> Option<UnixMillis> {
         lock(&self.0).get(&key).copied()
     }

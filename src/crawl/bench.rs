@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::{Semaphore, watch};
 
-use super::lease::{Lease, LeaseEnd};
+use super::lease::Lease;
 use super::live::{self, LiveCell};
 use super::mailbox::Mailbox;
 use super::mailbox::probe::Told;
-use super::node::{Actors, LeaseReturn, Mailboxes, Net, Node, Permits, Telemetry};
+use super::node::{Actors, Mailboxes, Net, Node, Permits, Telemetry, lease_end};
 use super::orders::Orders;
 use super::rules::Rules;
 use super::seeds::Seeds;
 use super::state::{Crawl, Epoch, FilterFacts, Progress, Switches};
 use super::strikes::Strikes;
 use super::supervise::Kind;
+use super::worker::{Behavior, Ctx};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
 use crate::base::fault::Faults;
@@ -24,7 +25,6 @@ use crate::base::time::UnixMillis;
 use crate::config::Layers;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::memory::MemoryPlan;
-use crate::domain::partition::Partition;
 use crate::domain::url::PageUrl;
 use crate::net::dns::Resolver;
 use crate::storage::keys::{HostAt, KeyRange, SeenKey};
@@ -116,11 +116,11 @@ impl Bench {
     }
 
     pub fn host(&self, name: &str) -> HostAt {
-        HostAt { partition: Partition::of_host(name), host: self.node.prints.host(name) }
+        HostAt::of(&self.node.prints, name)
     }
 
     pub fn key(&self, url: &PageUrl) -> SeenKey {
-        self.host(url.host()).crawl(self.node.crawl.id).url(self.node.prints.url(url))
+        SeenKey::of(&self.node.prints, self.node.crawl.id, url)
     }
 
     /// Queues links, as a commit would: each with its depth.
@@ -136,7 +136,7 @@ impl Bench {
 
     /// Leases of all that is queued, in the order of the queue.
     pub fn leases(&self) -> Vec<Lease> {
-        let end: Arc<dyn LeaseEnd> = Arc::new(LeaseReturn(self.node.mailboxes().frontier.clone()));
+        let end = lease_end(&self.node);
         let rows = read::scan::<Queue>(&*self.storage, &KeyRange::all(), 100).unwrap();
         let lease = |(key, entry): (crate::storage::keys::QueueKey, crate::storage::values::QueueEntry)| {
             let name = read::host_state(&*self.storage, key.host_crawl().host_at()).unwrap().unwrap().name;
@@ -145,6 +145,15 @@ impl Bench {
         };
         rows.into_iter().filter_map(lease).collect()
     }
+}
+
+/// A test with an actor that was started, in a runtime as it has one.
+pub fn started<A: Behavior>(mut actor: A, test: impl FnOnce(&mut A, &mut Ctx<A>)) {
+    actix::System::new().block_on(async {
+        let mut ctx = Ctx::new();
+        actor.started(&mut ctx);
+        test(&mut actor, &mut ctx);
+    });
 }
 
 /// Mailboxes that nobody empties, and what Frontier, Fetcher, Deduper and Store would be told.

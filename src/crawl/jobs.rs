@@ -24,17 +24,14 @@ const KEPT: usize = 16;
 
 /// Why a job was not started, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum JobError {
-    /// Others are running.
     #[error("{RUNNING} jobs are running: wait for one, or cancel it (`lycosa ctl jobs cancel ID`)")]
     Busy,
-    /// The thread could not be started.
     #[error("the job's thread could not be started: {0}")]
     Thread(String),
-    /// It was told to stop.
     #[error("cancelled")]
     Cancelled,
-    /// What it met.
     #[error("{0}")]
     Failed(String),
 }
@@ -95,6 +92,7 @@ struct Kept {
 }
 
 /// A job as its own thread sees it.
+#[derive(Default)]
 pub struct Job {
     id: u64,
     kind: &'static str,
@@ -125,7 +123,6 @@ impl Job {
     }
 
     /// True when somebody cancelled it. A job that is stopped by the end of the process is not called off: it is gone on with.
-    #[must_use]
     pub fn is_called_off(&self) -> bool {
         self.called_off.load(Ordering::Acquire)
     }
@@ -172,12 +169,7 @@ impl Jobs {
             kind,
             about,
             started: clock.date(),
-            looked: AtomicU64::new(0),
-            changed: AtomicU64::new(0),
-            cancelled: AtomicBool::new(false),
-            called_off: AtomicBool::new(false),
-            end: Mutex::new(None),
-            ended: Condvar::new(),
+            ..Job::default()
         });
         let (of_thread, clock) = (job.clone(), clock.clone());
         let thread = std::thread::Builder::new().name("job".into()).spawn(move || run(&of_thread, &clock, work));
@@ -191,20 +183,17 @@ impl Jobs {
     }
 
     /// All that are kept, the newest first.
-    #[must_use]
     pub fn all(&self) -> Vec<JobView> {
         lock(&self.kept).iter().rev().map(|k| k.job.view()).collect()
     }
 
     /// One of them.
-    #[must_use]
     pub fn get(&self, id: u64) -> Option<JobView> {
         lock(&self.kept).iter().find(|k| k.job.id == id).map(|k| k.job.view())
     }
 
     /// The job of a kind that is at work, with true when it was cancelled and is coming to its end: it does nothing more, so
     /// it is not the job that somebody asks for now.
-    #[must_use]
     pub fn at_work(&self, kind: &str, is_it: impl Fn(&str) -> bool) -> Option<(JobView, bool)> {
         let kept = lock(&self.kept);
         let mut running = kept.iter().map(|k| &k.job).filter(|job| lock(&job.end).is_none());
@@ -213,7 +202,6 @@ impl Jobs {
     }
 
     /// Tells a job to stop after its step, and waits a little for its end: what it leaves behind is committed then.
-    #[must_use]
     pub fn cancel(&self, id: u64, patience: Duration) -> Option<JobView> {
         let job = lock(&self.kept).iter().find(|k| k.job.id == id)?.job.clone();
         job.called_off.store(true, Ordering::Release);

@@ -60,7 +60,6 @@ pub struct LeaseCore {
 
 impl LeaseCore {
     /// How it stands now.
-    #[must_use]
     pub fn state(&self) -> LeaseState {
         match self.state.load(Ordering::Acquire) {
             0 => LeaseState::Live,
@@ -80,7 +79,6 @@ impl LeaseCore {
     }
 
     /// True when a room has it in hands: a return then makes the page suspect.
-    #[must_use]
     pub fn in_hands(&self) -> bool {
         self.hands.load(Ordering::Acquire) != 0
     }
@@ -99,11 +97,8 @@ impl LeaseCore {
     }
 }
 
-/// Told when a lease ends; the Frontier's mailbox in the running node.
-pub trait LeaseEnd: Send + Sync + 'static {
-    /// It was dropped without a commit.
-    fn returned(&self, core: &Arc<LeaseCore>);
-}
+/// Told when a lease was dropped without a commit; the Frontier's mailbox in the running node.
+pub type LeaseEnd = Arc<dyn Fn(&Arc<LeaseCore>) + Send + Sync>;
 
 /// A URL in somebody's hands. Dropping it gives the URL back.
 pub struct Lease {
@@ -114,12 +109,11 @@ pub struct Lease {
     pub url: PageUrl,
     /// Room for the links of its page, until they are committed.
     pub room: Option<LinkPlaces>,
-    end: Arc<dyn LeaseEnd>,
+    end: LeaseEnd,
 }
 
 impl Lease {
     /// The shared part.
-    #[must_use]
     pub fn core(&self) -> &Arc<LeaseCore> {
         &self.core
     }
@@ -135,7 +129,7 @@ impl Drop for Lease {
         let live = LeaseState::Live as u8;
         let returned = LeaseState::Returned as u8;
         if self.core.state.compare_exchange(live, returned, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            self.end.returned(&self.core);
+            (self.end)(&self.core);
         }
     }
 }
@@ -162,19 +156,16 @@ pub struct LeaseTable(Mutex<Inner>);
 
 impl LeaseTable {
     /// True when `url` is leased (also when its end is not yet swept).
-    #[must_use]
     pub fn contains(&self, url: &UrlKey) -> bool {
         lock(&self.0).leases.contains_key(url)
     }
 
     /// Leases in the table.
-    #[must_use]
     pub fn len(&self) -> usize {
         lock(&self.0).leases.len()
     }
 
     /// True when nothing is leased.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -186,7 +177,7 @@ impl LeaseTable {
         url_key: UrlKey,
         url: PageUrl,
         entry: QueueEntry,
-        end: &Arc<dyn LeaseEnd>,
+        end: &LeaseEnd,
     ) -> Option<Lease> {
         let core = Arc::new(LeaseCore {
             queue_key,
@@ -225,13 +216,11 @@ impl LeaseTable {
     }
 
     /// True when `url` ended rooms [`POISON_AFTER`] times.
-    #[must_use]
     pub fn is_poison(&self, url: &UrlKey) -> bool {
         lock(&self.0).suspects.get(url).is_some_and(|n| *n >= POISON_AFTER)
     }
 
     /// Every lease that ended without the Frontier having been told.
-    #[must_use]
     pub fn ended(&self) -> Vec<Arc<LeaseCore>> {
         lock(&self.0).leases.values().filter(|c| c.state() != LeaseState::Live).cloned().collect()
     }
@@ -246,41 +235,35 @@ mod tests {
     use crate::domain::url::Scheme;
     use crate::storage::keys::HostAt;
 
-    #[derive(Default)]
-    struct Told(Mutex<Vec<Arc<LeaseCore>>>);
+    type Told = Arc<Mutex<Vec<Arc<LeaseCore>>>>;
 
-    impl LeaseEnd for Told {
-        fn returned(&self, core: &Arc<LeaseCore>) {
-            lock(&self.0).push(core.clone());
-        }
-    }
-
-    fn lease(table: &LeaseTable, told: &Arc<Told>) -> Option<Lease> {
+    fn lease(table: &LeaseTable, told: &Told) -> Option<Lease> {
         let host = HostAt { partition: Partition(1), host: HostKey([2; 8]) };
         let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();
         let entry = QueueEntry { seed: true, ..QueueEntry::new(&url, 0, UnixMillis(1)) };
-        let end: Arc<dyn LeaseEnd> = told.clone();
+        let told = told.clone();
+        let end: LeaseEnd = Arc::new(move |core| lock(&told).push(core.clone()));
         table.lease(host.crawl(CrawlId(1)).queue(0, 7), UrlKey([3; 12]), url, entry, &end)
     }
 
     #[test]
     fn a_url_is_leased_once_until_its_end_is_swept() {
-        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let (table, told) = (LeaseTable::default(), Told::default());
         let first = lease(&table, &told).unwrap();
         assert!(lease(&table, &told).is_none());
         drop(first);
         assert!(lease(&table, &told).is_none(), "dropped, but its end is not swept yet");
-        let core = lock(&told.0)[0].clone();
+        let core = lock(&told)[0].clone();
         assert_eq!(core.state(), LeaseState::Returned);
         assert!(table.end(&core));
         lease(&table, &told).unwrap().committed();
         assert_eq!(table.ended().len(), 1);
-        assert_eq!(lock(&told.0).len(), 1, "a committed lease is not returned");
+        assert_eq!(lock(&told).len(), 1, "a committed lease is not returned");
     }
 
     #[test]
     fn late_news_of_an_old_lease_does_not_end_the_new_one_of_the_same_url() {
-        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let (table, told) = (LeaseTable::default(), Told::default());
         drop(lease(&table, &told));
         let old = table.ended().pop().unwrap();
         assert!(table.end(&old)); // a sweep
@@ -292,7 +275,7 @@ mod tests {
 
     #[test]
     fn only_pages_that_end_the_room_that_has_them_in_hands_become_poison() {
-        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let (table, told) = (LeaseTable::default(), Told::default());
         let key = UrlKey([3; 12]);
         let (parser, store) = (Stage::Parser, Stage::Store);
         for (hands, done) in
@@ -312,7 +295,7 @@ mod tests {
 
     #[test]
     fn work_that_waits_does_not_have_its_page_in_hands_and_work_that_panics_has() {
-        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let (table, told) = (LeaseTable::default(), Told::default());
         let held = lease(&table, &told).unwrap();
         let core = held.core().clone();
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());

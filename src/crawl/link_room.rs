@@ -49,7 +49,6 @@ impl LinkRoom {
     }
 
     /// True while somebody waits.
-    #[must_use]
     pub fn is_short(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }

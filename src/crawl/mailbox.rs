@@ -30,13 +30,11 @@ impl Meter {
     }
 
     /// Messages waiting now.
-    #[must_use]
     pub fn depth(&self) -> u64 {
         self.stats.queued()
     }
 
     /// The actor as it is seen from outside.
-    #[must_use]
     pub fn stats(&self) -> &Arc<ActorStats> {
         &self.stats
     }
@@ -79,13 +77,11 @@ impl<A: Behavior> Clone for Mailbox<A> {
 
 impl<A: Behavior> Mailbox<A> {
     /// A mailbox of the only actor of its kind, and the receiving end that it is started with, so that mailboxes exist before actors.
-    #[must_use]
     pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
         Self::of(kind, ONLY, metrics)
     }
 
     /// The same for one of several: `instance` tells it apart.
-    #[must_use]
     pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
         let (tx, rx) = channel::channel(16);
         let stats = Arc::new(ActorStats::new(kind, instance));
@@ -115,7 +111,6 @@ impl<A: Behavior> Mailbox<A> {
     }
 
     /// The meter of this mailbox.
-    #[must_use]
     pub fn meter(&self) -> &Meter {
         &self.meter
     }

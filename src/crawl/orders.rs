@@ -8,7 +8,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use crate::base::units::format_duration;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, KeyMap};
 use crate::domain::orders::HostOrders;
-use crate::domain::partition::Partition;
 use crate::storage::keys::HostAt;
 use crate::storage::values::OrderedHosts;
 use crate::storage::{Storage, StorageError, read};
@@ -26,7 +25,6 @@ pub struct Orders(RwLock<Standing>);
 struct Standing {
     hosts: KeyMap<HostKey, (Arc<str>, HostOrders)>,
     blocked: HashSet<Arc<str>>,
-    held: usize,
 }
 
 /// Tells blocked hosts from others while a page's links are judged.
@@ -34,7 +32,6 @@ pub struct Blocks<'o>(RwLockReadGuard<'o, Standing>);
 
 impl Blocks<'_> {
     /// True for a host of which nothing may be queued.
-    #[must_use]
     pub fn on(&self, host: &str) -> bool {
         !self.0.blocked.is_empty() && self.0.blocked.contains(host)
     }
@@ -49,7 +46,7 @@ impl Orders {
         let listed: OrderedHosts = read::meta(storage, crawl)?.unwrap_or_default();
         let orders = Self::default();
         for name in &listed.0 {
-            let at = HostAt { partition: Partition::of_host(name), host: prints.host(name) };
+            let at = HostAt::of(prints, name);
             let state = read::host_state(storage, at)?.unwrap_or_default();
             orders.set(at.host, name, state.orders);
         }
@@ -72,17 +69,14 @@ impl Orders {
             }
             standing.hosts.insert(host, (name, orders));
         }
-        standing.held = standing.hosts.values().filter(|(_, orders)| orders.holds()).count();
     }
 
     /// What stands for a host.
-    #[must_use]
     pub fn of(&self, host: &HostKey) -> HostOrders {
         self.look().hosts.get(host).map(|(_, orders)| *orders).unwrap_or_default()
     }
 
     /// What stands for a host, in sentences for people.
-    #[must_use]
     pub fn told(&self, host: &HostKey) -> Vec<String> {
         let orders = self.of(host);
         let sentence = |(what, since)| format!("{what} since {}", iso(since));
@@ -91,25 +85,16 @@ impl Orders {
     }
 
     /// True when nothing of a host may be requested.
-    #[must_use]
     pub fn holds(&self, host: &HostKey) -> bool {
         self.look().hosts.get(host).is_some_and(|(_, orders)| orders.holds())
     }
 
     /// The blocked hosts.
-    #[must_use]
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks(self.look())
     }
 
-    /// Hosts that are paused, blocked or being dropped.
-    #[must_use]
-    pub fn held(&self) -> usize {
-        self.look().held
-    }
-
     /// How many hosts each order stands for.
-    #[must_use]
     pub fn counts(&self) -> HostsOrdered {
         let standing = self.look();
         let mut counts = HostsOrdered::default();
@@ -124,13 +109,11 @@ impl Orders {
     }
 
     /// Every host of which an order stands.
-    #[must_use]
     pub fn all(&self) -> Vec<(Arc<str>, HostOrders)> {
         self.look().hosts.values().cloned().collect()
     }
 
     /// True when another host finds room.
-    #[must_use]
     pub fn has_room(&self) -> bool {
         self.look().hosts.len() < MOST
     }
@@ -151,7 +134,7 @@ mod tests {
         orders.set(key, "h.test", said);
         assert!(orders.blocks().on("h.test") && !orders.blocks().on("other.test"));
         assert_eq!(orders.told(&key), ["blocked by the operator since 1970-01-01T00:00:00.000Z"]);
-        assert_eq!((orders.held(), orders.holds(&key)), (1, true));
+        assert!(orders.holds(&key));
         assert_eq!(orders.counts(), HostsOrdered { blocked: 1, ..HostsOrdered::default() });
         said.take(HostOrder::MinDelay(Some(std::time::Duration::from_secs(90))), UnixMillis(1));
         orders.set(key, "h.test", said);
@@ -160,6 +143,6 @@ mod tests {
         said.take(HostOrder::MinDelay(None), UnixMillis(1));
         said.take(HostOrder::Unblock, UnixMillis(1));
         orders.set(key, "h.test", said);
-        assert!(!orders.blocks().on("h.test") && orders.all().is_empty() && orders.held() == 0);
+        assert!(!orders.blocks().on("h.test") && orders.all().is_empty());
     }
 }

@@ -16,7 +16,6 @@ use crate::crawl::deduper::Readmit;
 use crate::crawl::jobs::{Job, JobError, JobView};
 use crate::crawl::live::{Live, Readmitting, readmitted, stored};
 use crate::crawl::node::Node;
-use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, HostCrawl, Key, KeyRange, SeenKey, after};
@@ -47,14 +46,12 @@ pub struct Which {
 }
 
 /// Whether a URL rejected for this reason can be queued again at all.
-#[must_use]
 pub fn may_be_readmitted(reason: Rejection) -> bool {
     use Rejection as R;
     !matches!(reason, R::Collision | R::Malformed | R::Scheme | R::Redirects)
 }
 
 /// Whether the rules of the crawl decide on it, not its site, the network, or the operator.
-#[must_use]
 pub fn is_of_rules(reason: Rejection) -> bool {
     use Rejection as R;
     let of_the_operator = matches!(reason, R::Dropped | R::Blocked);
@@ -148,8 +145,7 @@ impl Walk<'_> {
 
     fn range(&self) -> KeyRange {
         let Some(host) = &self.which.host else { return KeyRange::all() };
-        let at = HostAt { partition: Partition::of_host(host), host: self.node.prints.host(host) };
-        KeyRange::prefix(at.crawl(self.node.crawl.id).encode())
+        KeyRange::host_crawl(HostAt::of(&self.node.prints, host).crawl(self.node.crawl.id))
     }
 
     fn is_meant(&self, reason: Rejection) -> bool {

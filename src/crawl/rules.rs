@@ -51,7 +51,6 @@ pub struct HostRules {
 
 impl HostRules {
     /// Those of the host with this name.
-    #[must_use]
     pub fn of(settings: &Settings, name: &str) -> Self {
         let connections = usize::try_from(settings.max_connections(name)).unwrap_or(1);
         Self { pace: settings.pace_rules_for(name), connections, own_site: settings.is_own_site(name) }
@@ -60,7 +59,6 @@ impl HostRules {
 
 impl Rules {
     /// From checked settings.
-    #[must_use]
     pub fn new(settings: Settings, host_name: String) -> Self {
         Self {
             canon: Canonicaliser::new(settings.clean_rules()),
@@ -83,19 +81,16 @@ impl Rules {
     }
 
     /// What bodies are looked at with.
-    #[must_use]
     pub fn inspector(&self) -> Inspector<'_> {
         Inspector { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
     }
 
     /// What one thread needs to build records.
-    #[must_use]
     pub fn archive_tools(&self) -> Tools {
         Tools::new(self.settings.store.compression, self.spill_dir.clone())
     }
 
     /// What the ledger needs.
-    #[must_use]
     pub fn ledger(&self, node: &Node) -> LedgerRules {
         LedgerRules {
             crawl: node.crawl.id,
@@ -108,7 +103,6 @@ impl Rules {
     }
 
     /// The seeds of the settings.
-    #[must_use]
     pub fn seeds(&self) -> Vec<PageUrl> {
         self.settings.crawl.seeds.iter().filter_map(|s| self.canon.parse(&s.url).ok()).collect()
     }

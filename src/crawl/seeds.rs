@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::sync::lock;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
-use crate::domain::partition::Partition;
 use crate::domain::url::PageUrl;
-use crate::storage::keys::HostAt;
+use crate::storage::keys::SeenKey;
 use crate::storage::tables::Seeds as Table;
 use crate::storage::values::SeedValue;
 use crate::storage::{Storage, StorageError, read};
@@ -46,8 +45,7 @@ impl Seeds {
             kept.changes
         };
         let Ok(url) = PageUrl::from_canonical(seed) else { return Ok(None) };
-        let at = HostAt { partition: Partition::of_host(url.host()), host: prints.host(url.host()) };
-        let found = read::get::<Table>(storage, &at.crawl(crawl).url(prints.url(&url)))?;
+        let found = read::get::<Table>(storage, &SeenKey::of(prints, crawl, &url))?;
         let found = found.filter(|seed| seed.says() || seed.guessed).map(Arc::new);
         let mut kept = lock(&self.0);
         if kept.changes == changes {

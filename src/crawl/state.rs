@@ -21,6 +21,7 @@ use crate::domain::traps::Shapes;
 use crate::storage::values::Counters;
 
 /// What the actors of a crawl share.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Crawl {
     /// Which (one for now).
     pub id: CrawlId,
@@ -30,23 +31,16 @@ pub struct Crawl {
     pub live: LiveCell,
     /// Scope, widened by seed redirects; replaced together with `live`.
     pub scope: RwLock<Scope>,
-    /// What the operator has said of hosts.
     pub orders: Orders,
-    /// What was said of seeds.
     pub seeds: Seeds,
-    /// Leases.
     pub leases: LeaseTable,
     /// Pages that were in hand when a process ended.
     pub strikes: Strikes,
     /// Shapes of URLs found since this process began, and what of them is held back.
     pub shapes: Mutex<Shapes>,
-    /// Commit epoch.
     pub epoch: Epoch,
-    /// How far it is.
     pub progress: Progress,
-    /// What holds it up, or ends it.
     pub switches: Switches,
-    /// What is known of its seen filter.
     pub filter: FilterFacts,
     /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.
     pub last_stop: Option<UnixMillis>,
@@ -68,7 +62,6 @@ pub struct Progress {
 
 impl Progress {
     /// As the storage says.
-    #[must_use]
     pub fn new(counters: Counters, clock: &Clock) -> Self {
         Self {
             counters: Mutex::new(counters),
@@ -85,7 +78,6 @@ impl Progress {
     }
 
     /// How long ago the Store synced; since the start of this process when it has not yet.
-    #[must_use]
     pub fn sync_age(&self, clock: &Clock) -> Duration {
         let at = Duration::from_millis(self.synced.load(Ordering::Relaxed));
         clock.uptime().saturating_sub(at)
@@ -122,7 +114,6 @@ pub struct Epoch {
 
 impl Epoch {
     /// The epoch in force.
-    #[must_use]
     pub fn now(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }
@@ -142,13 +133,11 @@ impl Epoch {
 
 impl Crawl {
     /// The rules in force that may change.
-    #[must_use]
     pub fn live(&self) -> Arc<Live> {
         self.live.get()
     }
 
     /// How many more leases `crawl.max_pages` leaves room for.
-    #[must_use]
     pub fn lease_room(&self) -> usize {
         let Some(max) = self.live().settings.crawl.max_pages else { return usize::MAX };
         let spoken_for = lock(&self.progress.counters).pages_stored.saturating_add(self.leases.len() as u64);
@@ -156,27 +145,23 @@ impl Crawl {
     }
 
     /// True when a page ended rooms, or whole processes, so often that it is given up.
-    #[must_use]
     pub fn is_poison(&self, page: &UrlKey) -> bool {
         self.leases.is_poison(page) || self.strikes.of(page) >= STRIKES
     }
 
     /// After how long sitemaps are read again; not at all in a crawl that is to end.
-    #[must_use]
     pub fn sitemaps_again(&self) -> Option<Duration> {
         let sitemaps = &self.rules.settings.sitemaps;
         sitemaps.revisit.filter(|_| sitemaps.in_use && !self.live().settings.crawl.until_done)
     }
 
     /// When the next sitemap is read again.
-    #[must_use]
     pub fn next_sitemap(&self) -> Option<UnixMillis> {
         let visit = Some(self.progress.sitemap_visit.load(Ordering::Relaxed)).filter(|visit| *visit < u64::MAX)?;
         self.sitemaps_again().map(|after| UnixMillis(visit).plus(after))
     }
 
     /// The counters of the last commit.
-    #[must_use]
     pub fn counters(&self) -> Counters {
         lock(&self.progress.counters).clone()
     }

@@ -54,7 +54,6 @@ pub struct ActorStats {
 
 impl ActorStats {
     /// Of an actor that is not made yet.
-    #[must_use]
     pub fn new(kind: Kind, instance: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
@@ -74,25 +73,21 @@ impl ActorStats {
     }
 
     /// Its kind.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Which of its kind: a host's name, a fetcher's number, [`ONLY`].
-    #[must_use]
     pub fn instance(&self) -> &Arc<str> {
         &self.instance
     }
 
     /// The thread it lives on; none before its first life.
-    #[must_use]
     pub fn thread(&self) -> Option<&str> {
         self.thread.get().map(String::as_str)
     }
 
     /// How it is.
-    #[must_use]
     pub fn life(&self) -> Life {
         match self.life.load(Ordering::Acquire) {
             0 => Life::Running,
@@ -102,37 +97,31 @@ impl ActorStats {
     }
 
     /// Lives so far, that one included.
-    #[must_use]
     pub fn lives(&self) -> u64 {
         self.lives.load(Ordering::Acquire)
     }
 
     /// Deaths so far; a restart that was asked for is none.
-    #[must_use]
     pub fn faults(&self) -> u64 {
         self.faults.load(Ordering::Acquire)
     }
 
     /// When and why it died last.
-    #[must_use]
     pub fn last_fault(&self) -> Option<(UnixMillis, String)> {
         lock(&self.last_fault).clone()
     }
 
     /// Messages waiting.
-    #[must_use]
     pub fn queued(&self) -> u64 {
         u64::try_from(self.queued.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
     /// Messages handled.
-    #[must_use]
     pub fn handled(&self) -> u64 {
         self.handled.load(Ordering::Relaxed)
     }
 
     /// The time within which this share (0 to 1) of the messages was handled, by the buckets; none before the first.
-    #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let counts: Vec<u64> = self.times.iter().map(|n| n.load(Ordering::Relaxed)).collect();
         quantile(&counts, &BOUNDS, share).map(|micros| Duration::from_secs_f64(micros / 1e6))

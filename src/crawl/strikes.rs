@@ -59,7 +59,6 @@ impl Inner {
 
 impl Strikes {
     /// Reads what the former process left in the folder, and begins a new file.
-    #[must_use]
     pub fn open(dir: &Path) -> Self {
         let found = fs::read(dir.join(NAME)).unwrap_or_default();
         let struck = count(&found);
@@ -78,7 +77,6 @@ impl Strikes {
     }
 
     /// How often the process ended with this page in hand.
-    #[must_use]
     pub fn of(&self, page: &UrlKey) -> u8 {
         lock(&self.inner).struck.get(page).map_or(0, |(strikes, _)| *strikes)
     }

@@ -26,13 +26,15 @@ pub trait Behavior: Sized + Unpin + 'static {
     /// Its kind.
     const KIND: Kind;
 
+    /// The fault point that is passed when a life begins.
+    const STARTED: Option<&str> = None;
+
     /// Which of its kind: a host's name, a thread's number; empty for the only one.
     fn instance(&self) -> String {
         String::new()
     }
 
     /// A fresh one, for after its death; of this one, which may be half mutated, only what it was made with is used.
-    #[must_use]
     fn fresh(&self) -> Self;
 
     /// A life begins.
@@ -61,18 +63,15 @@ pub type Ctx<A> = Context<Worker<A>>;
 
 /// What every worker is given.
 #[derive(Clone)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Tools {
-    /// Of the actor's mailbox.
     pub meter: Meter,
-    /// The node's fault points.
     pub faults: Faults,
-    /// The node's clock.
     pub clock: Clock,
 }
 
 impl Tools {
     /// For the actor behind that mailbox.
-    #[must_use]
     pub fn of<A: Behavior>(mailbox: &Mailbox<A>, node: &Node) -> Self {
         Self { meter: mailbox.meter().clone(), faults: node.faults.clone(), clock: node.clock.clone() }
     }
@@ -90,7 +89,6 @@ pub struct Worker<A> {
 
 impl<A: Behavior> Worker<A> {
     /// Around a fresh actor.
-    #[must_use]
     pub fn new(actor: A, tools: Tools) -> Self {
         Self { actor, tools, ticked: Duration::ZERO, let_go: Duration::ZERO }
     }
@@ -118,6 +116,9 @@ impl<A: Behavior> Actor for Worker<A> {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
+        if let Some(point) = A::STARTED {
+            self.tools.faults.pass(point);
+        }
         self.actor.started(ctx);
         let now = self.tools.clock.uptime();
         (self.ticked, self.let_go) = (now, now);

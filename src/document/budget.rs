@@ -7,23 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Why a body could not be kept; becomes `Failure::Spill`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum SpillError {
-    /// The budget for spilled bytes is used up.
     #[error("{wanted} more bytes do not fit the spill budget of {limit} bytes: wait for pages in work, or raise it")]
-    Budget {
-        /// Bytes asked for.
-        wanted: u64,
-        /// The whole budget in bytes.
-        limit: u64,
-    },
-    /// The spill folder or file refused.
+    Budget { wanted: u64, limit: u64 },
     #[error("the spill file in {dir} failed: {source}; check the folder and the free space")]
-    Io {
-        /// The folder for spill files.
-        dir: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { dir: String, source: io::Error },
 }
 
 /// A byte budget, of spill files or of the memory that large bodies share; clones share it.

@@ -37,5 +37,5 @@ pub mod tls;
 pub use dns::{DnsFault, DnsSection, Resolver};
 pub use guard::{AddressPolicy, Refused, parse_allow};
 pub use http::{Http, HttpConfig};
-pub use protocol::{FetchFault, FetchLimits, FetchRequest, Fetched, HttpVersion, Protocol, Protocols, Timings};
+pub use protocol::{FetchFault, FetchLimits, FetchRequest, Fetched, HttpVersion, Timings};
 pub use tls::{TlsOld, TlsVerify};

@@ -71,13 +71,9 @@ impl<K: Eq + Send + 'static, T: Send + 'static> Pool<K, T> {
     }
 
     /// How many are kept now.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
         lock(&self.shared.state).waiting.len()
-    }
-
-    /// Whether none is kept now.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -111,69 +107,55 @@ async fn reap<K, T>(shared: Weak<Shared<K, T>>) {
 mod tests {
     use super::*;
 
-    fn on_runtime<R>(test: impl Future<Output = R>) -> R {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
-    }
-
     /// Tells when it is dropped.
     struct Link(#[expect(dead_code, reason = "its drop is the message")] tokio::sync::oneshot::Sender<()>);
 
-    #[test]
-    fn the_link_used_last_is_taken_first_and_only_once() {
-        on_runtime(async {
-            let pool = Pool::new(Duration::from_secs(60), 10);
-            pool.put("a", 1);
-            pool.put("b", 2);
-            pool.put("a", 3);
-            assert_eq!(pool.take(&"a"), Some(3));
-            assert_eq!(pool.take(&"a"), Some(1));
-            assert_eq!(pool.take(&"a"), None);
-            assert_eq!(pool.take(&"b"), Some(2));
-        });
+    #[tokio::test]
+    async fn the_link_used_last_is_taken_first_and_only_once() {
+        let pool = Pool::new(Duration::from_secs(60), 10);
+        pool.put("a", 1);
+        pool.put("b", 2);
+        pool.put("a", 3);
+        assert_eq!(pool.take(&"a"), Some(3));
+        assert_eq!(pool.take(&"a"), Some(1));
+        assert_eq!(pool.take(&"a"), None);
+        assert_eq!(pool.take(&"b"), Some(2));
     }
 
-    #[test]
-    fn a_full_pool_closes_the_longest_idle_link() {
-        on_runtime(async {
-            let pool = Pool::new(Duration::from_secs(60), 2);
-            for i in 0..5 {
-                pool.put(i, i);
-            }
-            assert_eq!((pool.len(), pool.take(&2), pool.take(&3), pool.take(&4)), (2, None, Some(3), Some(4)));
-        });
+    #[tokio::test]
+    async fn a_full_pool_closes_the_longest_idle_link() {
+        let pool = Pool::new(Duration::from_secs(60), 2);
+        for i in 0..5 {
+            pool.put(i, i);
+        }
+        assert_eq!((pool.len(), pool.take(&2), pool.take(&3), pool.take(&4)), (2, None, Some(3), Some(4)));
     }
 
-    #[test]
-    fn an_idle_link_is_closed_by_time_with_nobody_asking_and_the_task_starts_again_later() {
-        on_runtime(async {
-            let pool = Pool::new(Duration::from_millis(5), 10);
-            for _ in 0..3 {
-                let (link, closed) = tokio::sync::oneshot::channel();
-                pool.put("a", Link(link));
-                assert!(closed.await.is_err(), "dropped without a word");
-                assert!(pool.is_empty());
-            }
-        });
-    }
-
-    #[test]
-    fn a_pool_that_keeps_nothing_closes_at_once() {
-        on_runtime(async {
-            for pool in [Pool::new(Duration::ZERO, 10), Pool::new(Duration::from_secs(1), 0)] {
-                pool.put("a", 1);
-                assert!(pool.is_empty());
-            }
-        });
-    }
-
-    #[test]
-    fn links_die_with_the_pool() {
-        on_runtime(async {
-            let pool = Pool::new(Duration::from_secs(60), 10);
+    #[tokio::test]
+    async fn an_idle_link_is_closed_by_time_with_nobody_asking_and_the_task_starts_again_later() {
+        let pool = Pool::new(Duration::from_millis(5), 10);
+        for _ in 0..3 {
             let (link, closed) = tokio::sync::oneshot::channel();
             pool.put("a", Link(link));
-            drop(pool);
-            assert!(closed.await.is_err());
-        });
+            assert!(closed.await.is_err(), "dropped without a word");
+            assert_eq!(pool.len(), 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_pool_that_keeps_nothing_closes_at_once() {
+        for pool in [Pool::new(Duration::ZERO, 10), Pool::new(Duration::from_secs(1), 0)] {
+            pool.put("a", 1);
+            assert_eq!(pool.len(), 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn links_die_with_the_pool() {
+        let pool = Pool::new(Duration::from_secs(60), 10);
+        let (link, closed) = tokio::sync::oneshot::channel();
+        pool.put("a", Link(link));
+        drop(pool);
+        assert!(closed.await.is_err());
     }
 }

@@ -1,9 +1,6 @@
-//! What every protocol module takes and gives, whatever it speaks: a request for one URL at one checked address,
-//! and the answer with its exact heads, its body as a [`Document`] and the time each phase took.
+//! What a fetch takes and gives: a request for one URL at one checked address, and the answer with its exact heads, its body as a [`Document`] and the time each phase took.
 
-use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +11,7 @@ use crate::document::{Decoded, Document, SpillConfig, decoded_as};
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::text::url_text;
-use crate::domain::url::{PageUrl, Scheme};
+use crate::domain::url::PageUrl;
 
 pub use super::head::HttpVersion;
 use super::proxy::Proxy;
@@ -22,8 +19,8 @@ use crate::domain::cut::Cut;
 
 /// One fetch: the URL, and the addresses it was resolved to. Redirects are answers like others; nothing is followed here.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct FetchRequest {
-    /// What to fetch.
     pub url: PageUrl,
     /// The addresses to connect to, one after the other until one accepts; resolved and checked by the caller. The module
     /// checks each again before it connects. Empty only where a proxy looks the name up ([`Proxy::resolves`]).
@@ -31,13 +28,11 @@ pub struct FetchRequest {
     /// `User-Agent`, `From`, `Accept`, `Accept-Encoding`, `Accept-Language` and the like, in the order to be sent.
     /// `Host` and `Connection` are the module's own and ignored here; credentials and cookies are chosen by it.
     pub headers: Vec<(String, String)>,
-    /// The proxy it goes through, if any.
     pub via: Option<Arc<Proxy>>,
     /// Neither credentials nor cookies go with it, and none are learned from its answer: the URL is one that somebody else named, outside what is crawled.
     pub anonymous: bool,
     /// Validators of the copy we have; sent as `If-None-Match` and `If-Modified-Since`.
     pub conditional: Option<Conditional>,
-    /// Time-outs and size caps.
     pub limits: FetchLimits,
 }
 
@@ -282,62 +277,4 @@ pub struct FetchFault {
     pub detail: String,
     /// How long each phase took up to then.
     pub timings: Timings,
-}
-
-/// The future of a fetch; dropping it closes its connection.
-pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<Fetched, FetchFault>> + Send + 'a>>;
-
-/// A protocol module. One is shared by all fetches of a fetcher.
-pub trait Protocol: Send + Sync {
-    /// The URL schemes it speaks.
-    fn schemes(&self) -> &[Scheme];
-
-    /// Fetches one URL. Never panics on what a server sends; every phase has its time-out.
-    fn fetch(&self, request: FetchRequest) -> FetchFuture<'_>;
-}
-
-/// The protocol modules by scheme.
-#[derive(Clone, Default)]
-pub struct Protocols {
-    modules: Vec<Arc<dyn Protocol>>,
-}
-
-impl std::fmt::Debug for Protocols {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.modules.iter().map(|m| m.schemes())).finish()
-    }
-}
-
-impl Protocols {
-    /// No modules; nothing can be fetched.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a module; of two for one scheme the later one is used.
-    #[must_use]
-    pub fn with(mut self, module: Arc<dyn Protocol>) -> Self {
-        self.modules.push(module);
-        self
-    }
-
-    /// The module for a scheme.
-    pub fn get(&self, scheme: Scheme) -> Option<&Arc<dyn Protocol>> {
-        self.modules.iter().rev().find(|m| m.schemes().contains(&scheme))
-    }
-
-    /// Fetches with the module for the URL's scheme.
-    ///
-    /// # Errors
-    /// No module for the scheme ([`Failure::BadHttp`] has no better sibling), or what the module says.
-    pub async fn fetch(&self, request: FetchRequest) -> Result<Fetched, FetchFault> {
-        match self.get(request.url.scheme()) {
-            Some(module) => module.fetch(request).await,
-            None => Err(FetchFault {
-                failure: Failure::BadHttp,
-                detail: format!("no protocol module for {}", request.url.scheme().as_str()),
-                timings: Timings::default(),
-            }),
-        }
-    }
 }

@@ -7,23 +7,12 @@ use super::values::Value;
 
 /// One change of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum Op {
     /// Sets the value of a key.
-    Put {
-        /// Where.
-        family: Family,
-        /// The key, encoded.
-        key: Vec<u8>,
-        /// The value, encoded.
-        value: Vec<u8>,
-    },
+    Put { family: Family, key: Vec<u8>, value: Vec<u8> },
     /// Removes a key; removing an absent key is no error.
-    Delete {
-        /// Where.
-        family: Family,
-        /// The key, encoded.
-        key: Vec<u8>,
-    },
+    Delete { family: Family, key: Vec<u8> },
 }
 
 /// Changes that are committed atomically, applied in the order they were added (a later one wins).

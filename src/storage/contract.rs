@@ -1,6 +1,8 @@
 //! What every store must keep: the same tests for the memory twin and for RocksDB.
 
-use super::keys::{ContentDigest, ContentKey, HostAt, HostCrawl, Key, MetaKey, QueueKey, SeenKey, WaitingKey};
+use super::keys::{
+    ContentDigest, ContentKey, HostAt, HostCrawl, Key, KeyRange, MetaKey, QueueKey, SeenKey, WaitingKey,
+};
 use super::values::{DoneKind, HostCounts, PageRecord, Place, QueueEntry, Unsynced, UrlState};
 use super::{Batch, Family, MemoryStorage, Pair, Storage, StorageError, read, tables};
 use crate::base::time::UnixMillis;
@@ -207,14 +209,16 @@ fn rows_are_read_up_to_now(storage: &dyn Storage) {
         batch.put::<tables::Parked>(&host(2).parked(UnixMillis(1)), &());
     });
     let parked = |from, now, limit| {
-        let found = read::parked_until(storage, Partition(1), UnixMillis(from), UnixMillis(now), limit).unwrap();
-        found.into_iter().map(|key| key.time.0).collect::<Vec<_>>()
+        let range = KeyRange::until_time(Partition(1), UnixMillis(from), UnixMillis(now));
+        let found = read::scan::<tables::Parked>(storage, &range, limit).unwrap();
+        found.into_iter().map(|(key, ())| key.time.0).collect::<Vec<_>>()
     };
     assert_eq!(parked(0, 20, 9), [10, 20]);
     assert_eq!(parked(11, 99, 9), [20, 30]);
     assert_eq!(parked(0, 99, 1), [10]);
     assert_eq!(parked(0, 9, 9), Vec::<u64>::new());
-    let due = read::due_until(storage, Partition(1), UnixMillis(0), UnixMillis(25), 9).unwrap();
+    let range = KeyRange::until_time(Partition(1), UnixMillis(0), UnixMillis(25));
+    let due = read::scan::<tables::Due>(storage, &range, 9).unwrap();
     assert_eq!(due.iter().map(|(key, _)| key.seen()).collect::<Vec<_>>(), [url(1), url(1)]);
     let waiting = read::waiting_from(storage, Partition(1), 2, 15, 9).unwrap();
     let wanted = [20, 30].map(|order| WaitingKey { partition: Partition(1), rank: 2, order, host: HostKey([1; 8]) });
@@ -229,7 +233,7 @@ fn a_damaged_record_is_an_error_that_names_it(storage: &dyn Storage) {
     assert!(matches!(error, StorageError::Value { family: Family::Content, .. }), "{error}");
     assert!(error.to_string().contains("abababab"), "{error}");
     put_raw(storage, Family::Queue, &[(&host_crawl(1).encode(), b"")]);
-    let error = read::scan::<tables::Queue>(storage, &super::keys::KeyRange::all(), 1).unwrap_err();
+    let error = read::scan::<tables::Queue>(storage, &KeyRange::all(), 1).unwrap_err();
     assert!(matches!(error, StorageError::Key { family: Family::Queue, .. }), "{error}");
 }
 

@@ -10,110 +10,47 @@ use crate::base::disk::DiskFault;
 /// Why storage could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum StorageError {
-    /// A key on disk does not decode.
     #[error("{family}: key {key} is damaged: {source}; stop the crawl and run `lycosa check`")]
-    Key {
-        /// Where it lies.
-        family: Family,
-        /// The key in hexadecimal.
-        key: String,
-        /// What is wrong with it.
-        source: KeyError,
-    },
-    /// A value on disk does not decode.
+    Key { family: Family, key: String, source: KeyError },
     #[error("{family}: value of key {key} is damaged: {source}; stop the crawl and run `lycosa check`")]
-    Value {
-        /// Where it lies.
-        family: Family,
-        /// The key in hexadecimal.
-        key: String,
-        /// What is wrong with it.
-        source: ValueError,
-    },
-    /// The keys of a `multi_get` do not ascend.
+    Value { family: Family, key: String, source: ValueError },
     #[error("{family}: keys of one multi_get must ascend; this is a fault of the program, please report it")]
-    Unsorted {
-        /// The family asked.
-        family: Family,
-    },
-    /// The database engine failed.
+    Unsorted { family: Family },
     #[error("{doing}: {message}; see the LOG file in the data folder's db/ for more")]
-    Engine {
-        /// What was being done.
-        doing: &'static str,
-        /// The engine's own words.
-        message: String,
-    },
-    /// The file system is full.
+    Engine { doing: &'static str, message: String },
     #[error("{doing}: no space left on the data folder's disk ({message})")]
-    Full {
-        /// What was being done.
-        doing: &'static str,
-        /// The engine's own words.
-        message: String,
-    },
+    Full { doing: &'static str, message: String },
     /// An earlier write failed, so nothing more is taken until the store is opened again.
     #[error("{doing}: refused, because an earlier write failed ({message}); the store must be opened again")]
-    Latched {
-        /// What was being done.
-        doing: &'static str,
-        /// The earlier failure.
-        message: String,
-    },
-    /// The folder could not be read or made.
+    Latched { doing: &'static str, message: String },
     #[error("data folder {path}: {source}")]
-    Folder {
-        /// The path concerned.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// Another process has the folder open.
+    Folder { path: PathBuf, source: std::io::Error },
     #[error(
         "data folder {path} is in use by another running crawler; stop that one or name another folder with --data"
     )]
-    Locked {
-        /// The data folder.
-        path: PathBuf,
-    },
-    /// The folder holds other things than a crawl.
+    Locked { path: PathBuf },
     #[error(
         "{path} is not empty and no data folder of Lycosa's (no FORMAT file of its kind); name another folder with --data"
     )]
-    NotADataFolder {
-        /// The folder refused.
-        path: PathBuf,
-    },
+    NotADataFolder { path: PathBuf },
     /// The folder holds a crawl's lines and no database that knows them.
     #[error(
         "data folder {path}: its database is gone (no readable one in db/), though crawl.jsonl has lines of a crawl; nothing was \
          changed; restore a checkpoint (`lycosa checkpoint list --data {path}`) or a copy, or name another folder with --data"
     )]
-    Gone {
-        /// The data folder.
-        path: PathBuf,
-    },
-    /// The folder was written by another version.
+    Gone { path: PathBuf },
     #[error(
         "data folder {path} has format {found}, this program reads and writes format {FORMAT_VERSION}; \
          use the version of Lycosa that made it, or name another folder with --data"
     )]
-    Version {
-        /// The folder refused.
-        path: PathBuf,
-        /// The version it says it has, as written there.
-        found: String,
-    },
+    Version { path: PathBuf, found: String },
     /// A store in memory has no files to link.
     #[error("a crawl that lives in memory has no checkpoints; build the program with the feature rocksdb")]
     NoCheckpoint,
-    /// A fault the tests asked for.
     #[error("{doing}: fault injected by a test")]
-    Injected {
-        /// What was being done.
-        doing: &'static str,
-    },
+    Injected { doing: &'static str },
 }
 
 impl StorageError {

@@ -2,8 +2,8 @@
 
 use super::error::hex;
 use super::keys::{
-    ContentKey, DueKey, HostAt, HostCrawl, Key, KeyError, KeyRange, MetaKey, PageKey, ParkedKey, QueueKey, RobotsKey,
-    SeenKey, WaitingKey, after,
+    ContentKey, HostAt, HostCrawl, Key, KeyError, KeyRange, MetaKey, PageKey, QueueKey, RobotsKey, SeenKey, WaitingKey,
+    after,
 };
 use super::tables::{self, MetaRecord, Table};
 use super::values::{
@@ -11,7 +11,6 @@ use super::values::{
     UnsyncedLines, UrlState, Value, ValueError,
 };
 use super::{Family, Pair, Storage, StorageError};
-use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, HostKey};
 use crate::domain::partition::Partition;
 
@@ -116,45 +115,18 @@ pub fn waiting_from(
     from_order: u64,
     limit: usize,
 ) -> Result<Vec<WaitingKey>> {
-    keys_of::<tables::Waiting>(storage, &KeyRange::waiting_rank(partition, rank, from_order), limit)
-}
-
-/// The first `limit` hosts whose time has come, from a time on, within one partition.
-pub fn parked_until(
-    storage: &dyn Storage,
-    partition: Partition,
-    from: UnixMillis,
-    now: UnixMillis,
-    limit: usize,
-) -> Result<Vec<ParkedKey>> {
-    keys_of::<tables::Parked>(storage, &KeyRange::until_time(partition, from, now), limit)
-}
-
-/// The first `limit` URLs whose time has come, from a time on, within one partition.
-pub fn due_until(
-    storage: &dyn Storage,
-    partition: Partition,
-    from: UnixMillis,
-    now: UnixMillis,
-    limit: usize,
-) -> Result<Vec<(DueKey, QueueEntry)>> {
-    scan::<tables::Due>(storage, &KeyRange::until_time(partition, from, now), limit)
+    let found = scan::<tables::Waiting>(storage, &KeyRange::waiting_rank(partition, rank, from_order), limit)?;
+    Ok(found.into_iter().map(|(key, ())| key).collect())
 }
 
 /// The lists of pages committed since the last barrier, oldest first, with the number of each commit.
 pub fn unsynced(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, Unsynced)>> {
-    numbered(storage, MetaKey::Unsynced, limit, |key| match key {
-        MetaKey::Unsynced(number) => Some(number),
-        _ => None,
-    })
+    numbered(storage, MetaKey::Unsynced, limit)
 }
 
 /// The lines of `crawl.jsonl` written since the last barrier, as [`unsynced`].
 pub fn unsynced_lines(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, UnsyncedLines)>> {
-    numbered(storage, MetaKey::Lines, limit, |key| match key {
-        MetaKey::Lines(number) => Some(number),
-        _ => None,
-    })
+    numbered(storage, MetaKey::Lines, limit)
 }
 
 /// Hosts that joined the scope of a crawl.
@@ -166,31 +138,26 @@ pub fn joined_hosts(storage: &dyn Storage, crawl: CrawlId) -> Result<Vec<String>
 }
 
 /// All single records of a kind that is numbered by commits.
-fn numbered<V: Value>(
-    storage: &dyn Storage,
-    key: fn(u64) -> MetaKey,
-    limit: usize,
-    number: fn(MetaKey) -> Option<u64>,
-) -> Result<Vec<(u64, V)>> {
+fn numbered<V: Value>(storage: &dyn Storage, key: fn(u64) -> MetaKey, limit: usize) -> Result<Vec<(u64, V)>> {
     let found = storage.scan(Family::Meta, &key(0).encode(), &after(&key(u64::MAX).encode()), limit)?;
-    let decoded = |(key, bytes): &Pair| {
-        let damaged = |source| StorageError::Key { family: Family::Meta, key: hex(key), source };
-        let number = MetaKey::decode(key).and_then(|key| number(key).ok_or(KeyError::Name)).map_err(damaged)?;
-        Ok((number, value::<V>(Family::Meta, key, bytes)?))
+    let decoded = |(bytes, of): &Pair| match decoded::<MetaKey>(Family::Meta, bytes)? {
+        MetaKey::Unsynced(number) | MetaKey::Lines(number) => Ok((number, value::<V>(Family::Meta, bytes, of)?)),
+        _ => Err(damaged(Family::Meta, bytes)(KeyError::Name)),
     };
     found.iter().map(decoded).collect()
 }
 
-/// The keys of a table whose values say nothing.
-fn keys_of<T: Table<Value = ()>>(storage: &dyn Storage, range: &KeyRange, limit: usize) -> Result<Vec<T::Key>> {
-    Ok(scan::<T>(storage, range, limit)?.into_iter().map(|(key, ())| key).collect())
-}
-
 /// Decodes a record.
 fn record<T: Table>((key, bytes): &Pair) -> Result<(T::Key, T::Value)> {
-    let decoded =
-        T::Key::decode(key).map_err(|source| StorageError::Key { family: T::FAMILY, key: hex(key), source })?;
-    Ok((decoded, value::<T::Value>(T::FAMILY, key, bytes)?))
+    Ok((decoded(T::FAMILY, key)?, value::<T::Value>(T::FAMILY, key, bytes)?))
+}
+
+fn decoded<K: Key>(family: Family, key: &[u8]) -> Result<K> {
+    K::decode(key).map_err(damaged(family, key))
+}
+
+fn damaged(family: Family, key: &[u8]) -> impl FnOnce(KeyError) -> StorageError {
+    move |source| StorageError::Key { family, key: hex(key), source }
 }
 
 /// Decodes a value.
@@ -206,8 +173,5 @@ pub fn first_key_from<T: Table>(storage: &dyn Storage, from: &[u8]) -> Result<Op
 /// The first key of a range; its value is not read.
 pub fn first_key<T: Table>(storage: &dyn Storage, range: &KeyRange) -> Result<Option<T::Key>> {
     let found = storage.scan(T::FAMILY, &range.from, &range.until, 1)?;
-    let decode = |(key, _): &Pair| {
-        T::Key::decode(key).map_err(|source| StorageError::Key { family: T::FAMILY, key: hex(key), source })
-    };
-    found.first().map(decode).transpose()
+    found.first().map(|(key, _)| decoded(T::FAMILY, key)).transpose()
 }

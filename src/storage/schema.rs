@@ -49,40 +49,14 @@ families! {
     Content = "content";
     /// robots.txt of each scheme, host and port.
     Robots = "robots";
-    /// Sitemaps by the time of their last visit.
+    /// Sitemaps by the time of their last visit: that of their capture, or of their being given up.
     Sitemaps = "sitemaps";
     /// Single records of the whole folder.
     Meta = "meta";
 }
 
-impl Family {
-    /// Its place in [`Family::ALL`].
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// The family with this name on disk, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|family| family.name() == name)
-    }
-}
-
 impl std::fmt::Display for Family {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_family_has_a_place_and_a_name_of_its_own() {
-        for (place, family) in Family::ALL.iter().enumerate() {
-            assert_eq!(family.index(), place);
-            assert_eq!(Family::from_name(family.name()), Some(*family));
-        }
-        assert_eq!(Family::from_name("default"), None);
     }
 }

@@ -22,8 +22,8 @@ pub trait Table {
 }
 
 macro_rules! tables {
-    ($($(#[$doc:meta])* $name:ident: $key:ty => $value:ty;)*) => {$(
-        $(#[$doc])*
+    ($($name:ident: $key:ty => $value:ty;)*) => {$(
+        #[doc = concat!("The records of [`Family::", stringify!($name), "`].")]
         #[derive(Clone, Copy, Debug)]
         pub enum $name {}
 
@@ -36,33 +36,19 @@ macro_rules! tables {
 }
 
 tables! {
-    /// URLs to fetch.
     Queue: QueueKey => values::QueueEntry;
-    /// Hosts as known.
     HostState: HostAt => values::HostState;
-    /// Hosts as counted.
     HostCounts: HostCrawl => values::HostCounts;
-    /// Hosts ready to be activated.
     Waiting: WaitingKey => ();
-    /// Hosts not before a time.
     Parked: ParkedKey => ();
-    /// URLs not before a time.
     Due: DueKey => values::QueueEntry;
-    /// States of URLs.
     Seen: SeenKey => values::UrlState;
-    /// Captures.
     Pages: PageKey => values::PageRecord;
-    /// URLs turned away.
     Rejected: RejectedKey => values::RejectedValue;
-    /// URLs given up.
     Failed: SeenKey => values::FailedValue;
-    /// Seeds.
     Seeds: SeenKey => values::SeedValue;
-    /// First captures of contents.
     Content: ContentKey => values::ContentValue;
-    /// robots.txt as fetched.
     Robots: RobotsKey => values::RobotsValue;
-    /// Sitemaps by their last visit: the time of their capture, or of their being given up.
     Sitemaps: DueKey => ();
 }
 

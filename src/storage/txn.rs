@@ -23,13 +23,7 @@ impl<'s> Txn<'s> {
     /// # Errors
     /// The storage's own, or a record that cannot be read.
     pub fn get<T: Table>(&self, key: &T::Key) -> Result<Option<T::Value>, StorageError> {
-        let encoded = key.encode();
-        let slot = (T::FAMILY, encoded);
-        match self.overlay.get(&slot) {
-            Some(Some(bytes)) => read::value::<T::Value>(T::FAMILY, &slot.1, bytes).map(Some),
-            Some(None) => Ok(None),
-            None => read::get::<T>(self.storage, key),
-        }
+        self.value(T::FAMILY, key.encode())
     }
 
     /// A single record of the whole folder, as this commit will leave it.
@@ -37,12 +31,16 @@ impl<'s> Txn<'s> {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn get_meta<M: MetaRecord>(&self, of: M::Of) -> Result<Option<M>, StorageError> {
-        let slot = (Family::Meta, M::key(of).encode());
-        let bytes = match self.overlay.get(&slot) {
-            Some(bytes) => bytes.clone(),
-            None => self.storage.get(Family::Meta, &slot.1)?,
-        };
-        bytes.map(|bytes| read::value::<M>(Family::Meta, &slot.1, &bytes)).transpose()
+        self.value(Family::Meta, M::key(of).encode())
+    }
+
+    fn value<V: Value>(&self, family: Family, key: Vec<u8>) -> Result<Option<V>, StorageError> {
+        let slot = (family, key);
+        let decode = |bytes: &[u8]| read::value(family, &slot.1, bytes);
+        match self.overlay.get(&slot) {
+            Some(bytes) => bytes.as_deref().map(decode).transpose(),
+            None => self.storage.get(family, &slot.1)?.as_deref().map(decode).transpose(),
+        }
     }
 
     /// The first key of a range as stored: what this commit changes is not regarded.

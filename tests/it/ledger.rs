@@ -9,6 +9,7 @@ use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
 use lycosa::domain::reach::Reach;
 use lycosa::domain::reason::{Failure, Rejection};
+use lycosa::domain::robots::RobotsCopy;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, RejectedUrl};
 use lycosa::storage::txn::Txn;
@@ -211,7 +212,8 @@ fn change(
             Some(Change::FetchAgain(pages))
         }
         _ if c % 4 == 0 => {
-            let value = RobotsValue { status: 200, fetched: now, text: vec![], failures: 0, retry_at: None };
+            let copy = RobotsCopy { status: 200, fetched: now, failures: 0, retry_at: None };
+            let value = RobotsValue { copy, text: vec![] };
             let key = at.robots(url(a).scheme(), url(a).port());
             Some(Change::Robots {
                 key,

@@ -1,7 +1,6 @@
 //! A look at many hosts: from a key on, a bounded number of them.
 
 use crate::admin::ControlError;
-use crate::admin::find::host_at;
 use crate::admin::hosts::HostQuery;
 use crate::admin::hosts::query::Row;
 use crate::admin::paging::{self, Looked};
@@ -72,7 +71,7 @@ fn next(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<V
         Some(Standing::Active) => {
             let names: Vec<_> =
                 lock(&node.actors.hosts).values().map(|mailbox| mailbox.meter().stats().instance().clone()).collect();
-            let mut hosts: Vec<HostAt> = names.iter().map(|name| host_at(node, name)).collect();
+            let mut hosts: Vec<HostAt> = names.iter().map(|name| HostAt::of(&node.prints, name)).collect();
             hosts.sort_unstable();
             let hosts = hosts.into_iter().map(|at| (at.encode(), at));
             hosts.filter(|(key, _)| key.as_slice() >= from).take(n).collect()

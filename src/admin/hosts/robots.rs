@@ -6,7 +6,7 @@ use crate::admin::views::{RobotsStanding, RobotsView, VerdictView};
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
 use crate::crawl::node::Node;
-use crate::crawl::politeness::{copy_of, rules_of};
+use crate::crawl::politeness::rules_of;
 use crate::domain::robots::{RobotsAccess, RobotsGroup, RobotsRules};
 use crate::storage::keys::RobotsKey;
 use crate::storage::values::RobotsValue;
@@ -27,7 +27,8 @@ impl Look {
     pub fn new(node: &Node, key: RobotsKey, kept: Option<&RobotsValue>, now: UnixMillis) -> Self {
         let rules = kept.map_or_else(RobotsRules::allow_all, |kept| rules_of(&node.crawl.rules, kept));
         let policy = &node.crawl.rules.robots;
-        let standing = match kept.map(copy_of) {
+        let copy = kept.map(|kept| kept.copy);
+        let standing = match copy {
             _ if !node.crawl.live().settings.politeness.respect_robots => RobotsStanding::Ignored,
             None => RobotsStanding::NotAsked,
             Some(copy) => match policy.standing(&copy, now) {
@@ -37,20 +38,20 @@ impl Look {
                 RobotsAccess::DisallowAll => RobotsStanding::DisallowAll,
             },
         };
-        let fetched = kept.map(|kept| kept.fetched).filter(|at| at.0 > 0);
+        let fetched = copy.map(|copy| copy.fetched).filter(|at| at.0 > 0);
         let asking = node.net.asking.since(key);
         let date = |at: UnixMillis| node.clock.date_of(at).0;
         let view = RobotsView {
             scheme: key.scheme.as_str().to_owned(),
             port: key.port,
             standing,
-            status: kept.map(|kept| kept.status).filter(|status| *status > 0),
+            status: copy.map(|copy| copy.status).filter(|status| *status > 0),
             fetched_ms: fetched.map(date),
             age_seconds: fetched.map(|at| now.since(at).as_secs_f64()),
-            due: kept.is_none_or(|kept| policy.is_due(&copy_of(kept), now)),
-            failures: kept.map_or(0, |kept| kept.failures),
+            due: copy.is_none_or(|copy| policy.is_due(&copy, now)),
+            failures: copy.map_or(0, |copy| copy.failures),
             asking_since_ms: asking.map(date),
-            retry_ms: kept.and_then(|kept| kept.retry_at).map(date),
+            retry_ms: copy.and_then(|copy| copy.retry_at).map(date),
             bytes: kept.map_or(0, |kept| kept.text.len() as u64),
             group: group(&rules).to_owned(),
             rules: rules.len() as u64,

@@ -15,9 +15,8 @@ use crate::base::units::{counted, roughly};
 use crate::crawl::node::Node;
 use crate::crawl::stats::{ActorStats, Life};
 use crate::domain::fingerprint::HostKey;
-use crate::domain::partition::Partition;
 use crate::domain::url::PageUrl;
-use crate::storage::keys::{HostAt, KeyRange};
+use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::tables::Parked;
 use crate::storage::values::{Place, UrlState};
 use crate::storage::{StorageError, read};
@@ -322,8 +321,7 @@ fn is_over(node: &Node, example: &str) -> bool {
     let Some(url) = example.split_whitespace().next().and_then(|url| PageUrl::from_canonical(url).ok()) else {
         return false;
     };
-    let at = HostAt { partition: Partition::of_host(url.host()), host: node.prints.host(url.host()) };
-    let state = read::seen_state(&*node.storage, at.crawl(node.crawl.id).url(node.prints.url(&url)));
+    let state = read::seen_state(&*node.storage, SeenKey::of(&node.prints, node.crawl.id, &url));
     matches!(state, Ok(Some(state)) if !matches!(state, UrlState::Waiting { .. }))
 }
 

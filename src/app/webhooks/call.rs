@@ -108,7 +108,7 @@ impl Caller {
 
     /// A connection of its own for each call: they are seldom, and nothing is kept between.
     async fn call(&self, hook: &Hook, message: &Message) -> Result<(), Failed> {
-        let connector = Connector::new().rustls_0_23(self.tls.config()).timeout(TIMEOUT);
+        let connector = Connector::new().rustls_0_23(std::sync::Arc::clone(&self.tls.config)).timeout(TIMEOUT);
         let client = Client::builder().connector(connector).disable_redirects().timeout(TIMEOUT).finish();
         let mut request = client
             .post(&hook.url)

@@ -17,7 +17,7 @@ use crate::cli::exit::CliError;
 use crate::config::{Layers, Settings};
 use crate::crawl::fetcher::{Report, RobotsAnswer};
 use crate::crawl::live::Live;
-use crate::crawl::politeness::{Nowhere, copy_of, follow, rules_of, value_of};
+use crate::crawl::politeness::{Nowhere, follow, rules_of, value_of};
 use crate::crawl::rules::Rules;
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::login::login_refused;
@@ -31,7 +31,7 @@ use crate::net::protocol::FetchLimits;
 use crate::net::proxy::Routes;
 use crate::net::robots::{robots_limits, robots_text};
 use crate::net::tls::STRICT;
-use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
+use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Resolver};
 use crate::telemetry::advice::advice;
 
 /// A wait longer than this is told.
@@ -355,13 +355,13 @@ impl Session {
         let unread = unread.filter(|_| classify(status) == RobotsStatus::Found).map(|why| format!(", but {why}"));
         let now = self.clock.now();
         let value = value_of(&self.rules, None, learned.status.as_ref(), now, now);
-        let (rules, none) = match self.rules.robots.standing(&copy_of(&value), now) {
+        let (rules, none) = match self.rules.robots.standing(&value.copy, now) {
             RobotsAccess::Fetched | RobotsAccess::Stale => (rules_of(&self.rules, &value), "no rule matches"),
             RobotsAccess::AllowAll => (RobotsRules::allow_all(), "there is none: all is allowed"),
             RobotsAccess::DisallowAll => (RobotsRules::disallow_all(), "out of reach: nothing is allowed for now"),
         };
         let outcome = format!("{status}{said}{}", unread.unwrap_or_default());
-        Ok(Known { outcome, rules, reachable: value.failures == 0, none })
+        Ok(Known { outcome, rules, reachable: value.copy.failures == 0, none })
     }
 }
 

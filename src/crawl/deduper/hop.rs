@@ -5,6 +5,7 @@ use crate::crawl::admit;
 use crate::crawl::lease::Lease;
 use crate::domain::note::Note;
 use crate::domain::url::PageUrl;
+use crate::storage::keys::SeenKey;
 use crate::storage::ledger::{LinkChange, NewUrl, RejectedUrl};
 use crate::storage::tables::Pages;
 use crate::storage::values::{PageRecord, UrlState};
@@ -61,7 +62,7 @@ impl Deduper {
             if at == *from {
                 return Ok(true);
             }
-            let key = self.key_of(&at);
+            let key = SeenKey::of(&self.node.prints, self.node.crawl.id, &at);
             let Some(UrlState::Done { captured, .. }) = read::seen_state(&*self.node.storage, key)? else {
                 return Ok(false);
             };

@@ -33,14 +33,12 @@ pub struct PageParts {
 /// A URL is finished, or must be tried again. Dropping it gives back lease and permit.
 #[derive(Message)]
 #[rtype(result = "()")]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Parsed {
-    /// The URL's lease.
     pub lease: Lease,
     /// The page's permit, when it went through a fetch.
     pub permit: Option<PagePermit>,
-    /// How it ends.
     pub ending: Ending,
-    /// What it leaves behind.
     pub parts: Option<Box<PageParts>>,
     /// URLs found, judged by the rules, not yet by the seen test.
     pub links: LinkChange,
@@ -56,7 +54,6 @@ pub struct Parsed {
 
 impl Parsed {
     /// A URL that leaves nothing behind but its state.
-    #[must_use]
     pub fn bare(lease: Lease, permit: Option<PagePermit>, ending: Ending) -> Self {
         Self {
             reach: lease.entry.reach(),
@@ -114,12 +111,10 @@ pub struct Inject {
 /// A batch was committed: these are on disk and no longer pending.
 #[derive(Message)]
 #[rtype(result = "()")]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Settled {
-    /// The epoch of their commits.
     pub epoch: u64,
-    /// URLs.
     pub urls: Vec<UrlKey>,
-    /// Contents.
     pub contents: Vec<ContentDigest>,
 }
 

@@ -78,7 +78,6 @@ struct Captured {
 
 impl Deduper {
     /// A fresh one: raises the epoch, for it has forgotten what was pending.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         let epoch = node.crawl.epoch.raise();
         node.faults.pass("deduper.new");
@@ -327,13 +326,10 @@ fn led_back(mut links: LinkChange, lease: &Lease) -> (LinkChange, Option<NewUrl>
 
 impl Behavior for Deduper {
     const KIND: Kind = Kind::Deduper;
+    const STARTED: Option<&str> = Some("deduper.started");
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone())
-    }
-
-    fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("deduper.started");
     }
 
     /// A rebuild of the filter goes on by the clock.

@@ -5,13 +5,11 @@ use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::found_as::FoundAs;
-use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::{LastVisit, RequeueReason};
 use crate::domain::traps::{Finder, Refusal, Turn};
-use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, RejectedUrl};
 use crate::storage::tables::Pages;
@@ -78,20 +76,11 @@ impl Deduper {
         Ok(out)
     }
 
-    /// The key of a URL.
-    pub(super) fn key_of(&self, url: &PageUrl) -> SeenKey {
-        let at = HostAt { partition: Partition::of_host(url.host()), host: self.node.prints.host(url.host()) };
-        at.crawl(self.node.crawl.id).url(self.node.prints.url(url))
-    }
-
     pub(super) fn key(&self, new: &NewUrl, last: &mut Option<(String, HostAt)>) -> SeenKey {
         let name = new.url.host();
         let at = match last {
             Some((known, at)) if known == name => *at,
-            _ => {
-                let at = HostAt { partition: Partition::of_host(name), host: self.node.prints.host(name) };
-                last.insert((name.to_owned(), at)).1
-            }
+            _ => last.insert((name.to_owned(), HostAt::of(&self.node.prints, name))).1,
         };
         at.crawl(self.node.crawl.id).url(self.node.prints.url(&new.url))
     }

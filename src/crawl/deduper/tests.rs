@@ -1,18 +1,7 @@
 //! The Deduper alone: storage in memory, and mailboxes that nobody empties.
 
-use actix::System;
-
 use super::*;
-use crate::crawl::bench::Bench;
-
-fn started(bench: &Bench, test: impl FnOnce(&mut Deduper, &mut Ctx<Deduper>)) {
-    System::new().block_on(async {
-        let mut deduper = Deduper::new(bench.node.clone());
-        let mut ctx = Ctx::new();
-        deduper.started(&mut ctx);
-        test(&mut deduper, &mut ctx);
-    });
-}
+use crate::crawl::bench::{Bench, started};
 
 /// A page that failed at last, with links all the same.
 fn page(bench: &Bench, lease: Lease, links: &[&str]) -> Parsed {
@@ -35,7 +24,7 @@ fn sent(bench: &Bench) -> Vec<(Option<u64>, Vec<String>)> {
 fn a_link_is_new_once_until_its_commit_is_lost() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/1", 1), ("http://h.test/2", 1), ("http://h.test/3", 1)]);
-    started(&bench, |deduper, ctx| {
+    started(Deduper::new(bench.node.clone()), |deduper, ctx| {
         let epoch = bench.node.crawl.epoch.now();
         let mut leases = bench.leases().into_iter();
         let mut next = |deduper: &mut Deduper, ctx: &mut Ctx<Deduper>| {
@@ -54,7 +43,7 @@ fn a_link_is_new_once_until_its_commit_is_lost() {
 fn what_was_settled_is_asked_of_the_disk_again() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/1", 1), ("http://h.test/2", 1)]);
-    started(&bench, |deduper, ctx| {
+    started(Deduper::new(bench.node.clone()), |deduper, ctx| {
         let mut leases = bench.leases().into_iter();
         deduper.handle(page(&bench, leases.next().unwrap(), &["http://h.test/new"]), ctx);
         assert_eq!(deduper.pending.len(), 1);

@@ -40,22 +40,18 @@ pub enum FetchPurpose {
 /// One request. Dropping it gives back lease, permit, slot and place on the wire.
 #[derive(Message)]
 #[rtype(result = "()")]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Fetch {
-    /// What to fetch.
     pub url: PageUrl,
     /// Where to connect to, in this order: resolved and checked. Empty where a proxy looks the name up.
     pub addresses: Vec<SocketAddr>,
     /// The proxy it goes through, if any.
     pub via: Option<Arc<Proxy>>,
-    /// The host's slot.
     pub slot: Slot,
-    /// The place on the wire.
     pub on_wire: OwnedSemaphorePermit,
     /// It asks whether anybody speaks https there, for a seed without a scheme: that nobody does is no sign of how the host feels.
     pub guess: bool,
-    /// What for.
     pub purpose: FetchPurpose,
-    /// Where the report goes.
     pub reply: oneshot::Sender<Report>,
 }
 
@@ -79,7 +75,6 @@ pub struct Report {
 
 impl Report {
     /// A request that was never sent.
-    #[must_use]
     pub fn fault(failure: Failure) -> Self {
         Self { outcome: FetchOutcome::Fault(failure), robots: None }
     }

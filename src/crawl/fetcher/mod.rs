@@ -17,7 +17,7 @@ use super::node::Node;
 use super::supervise::{Kind, die, spawn_contained};
 use super::worker::{Behavior, Ctx, Handles};
 use crate::base::time::UnixMillis;
-use crate::net::protocol::Protocols;
+use crate::net::http::Http;
 use crate::warc::exchange::Tools;
 
 pub use messages::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
@@ -27,20 +27,19 @@ pub use task::{ending_of, ending_of_verdict};
 pub struct Fetcher {
     node: Arc<Node>,
     number: usize,
-    protocols: Protocols,
+    http: Rc<Http>,
     tools: Rc<RefCell<Tools>>,
-    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+    make: Arc<dyn Fn() -> Http + Send + Sync>,
     born: UnixMillis,
 }
 
 impl Fetcher {
-    /// A fresh one; `make` gives it protocol modules with a connection pool of its own.
-    #[must_use]
-    pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
+    /// A fresh one; `make` gives it a pool of connections of its own.
+    pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Http + Send + Sync>) -> Self {
         node.faults.pass("fetcher.new");
         let born = node.clock.now();
         Self {
-            protocols: make(),
+            http: Rc::new(make()),
             born,
             tools: Rc::new(RefCell::new(node.crawl.rules.archive_tools())),
             node,
@@ -52,6 +51,7 @@ impl Fetcher {
 
 impl Behavior for Fetcher {
     const KIND: Kind = Kind::Fetcher;
+    const STARTED: Option<&str> = Some("fetcher.started");
 
     fn instance(&self) -> String {
         self.number.to_string()
@@ -60,17 +60,13 @@ impl Behavior for Fetcher {
     fn fresh(&self) -> Self {
         Self::new(self.node.clone(), self.number, self.make.clone())
     }
-
-    fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("fetcher.started");
-    }
 }
 
 impl Handles<Fetch> for Fetcher {
     const POINT: Option<&str> = Some("fetcher.fetch");
 
     fn handle(&mut self, fetch: Fetch, _: &mut Ctx<Self>) {
-        let task = task::run(self.node.clone(), self.protocols.clone(), self.tools.clone(), fetch);
+        let task = task::run(self.node.clone(), self.http.clone(), self.tools.clone(), fetch);
         spawn_contained(task, |why| log::warn!("fetch panicked, URL requeued: why={why:?}"));
     }
 }

@@ -19,7 +19,8 @@ use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::net::answer::outcome_of;
-use crate::net::protocol::{Conditional, FetchFault, FetchRequest, Fetched, Protocols};
+use crate::net::http::Http;
+use crate::net::protocol::{Conditional, FetchFault, FetchRequest, Fetched};
 use crate::net::robots::{robots_limits, robots_text};
 use crate::storage::ledger::Ending;
 use crate::storage::values::{DoneKind, PageRecord};
@@ -29,25 +30,25 @@ use crate::warc::exchange::Tools;
 /// Longest validators that are sent; longer ones are kept in part only.
 const LONGEST: [usize; 2] = [255, 63];
 
-pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
+pub(super) async fn run(node: Arc<Node>, http: Rc<Http>, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let page = match &fetch.purpose {
         FetchPurpose::Page { lease, .. } => Some(lease.core().clone()),
         FetchPurpose::Robots { .. } => None,
     };
-    let exchange = exchange(node, protocols, tools, fetch);
+    let exchange = exchange(node, http, tools, fetch);
     match page {
         Some(page) => page.held(Stage::Fetcher, exchange).await,
         None => exchange.await,
     }
 }
 
-async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
+async fn exchange(node: Arc<Node>, http: Rc<Http>, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let (begun, asked_at) = (node.clock.date(), node.clock.now());
     let stopwatch = Stopwatch::start();
     let request = request_of(&node, &fetch);
     let Fetch { url, slot, on_wire, guess, purpose, reply, .. } = fetch;
     let (asked, anonymous) = (request.conditional.is_some(), request.anonymous);
-    let sent = send(&node, &protocols, request);
+    let sent = send(&node, &http, request);
     let result = match tokio::time::timeout(node.crawl.rules.settings.hung_after(), sent).await {
         Ok(result) => result,
         Err(_) => hung(&node, &url, asked_at),
@@ -97,7 +98,7 @@ fn request_of(node: &Node, fetch: &Fetch) -> FetchRequest {
     FetchRequest {
         url: fetch.url.clone(),
         addresses: fetch.addresses.clone(),
-        headers: node.crawl.live().request_headers(&node.crawl.rules.headers, fetch.url.host()),
+        headers: node.crawl.live().settings.headers_for(&node.crawl.rules.headers, fetch.url.host()),
         via: fetch.via.clone(),
         anonymous: is_anonymous(node, &fetch.purpose, &fetch.url),
         conditional,
@@ -199,9 +200,9 @@ fn signal_of(anonymous: bool, outcome: &FetchOutcome) -> PaceSignal {
     }
 }
 
-async fn send(node: &Node, protocols: &Protocols, request: FetchRequest) -> Result<Fetched, FetchFault> {
+async fn send(node: &Node, http: &Http, request: FetchRequest) -> Result<Fetched, FetchFault> {
     node.faults.wait_url("fetcher.task", &request.url).await;
-    protocols.fetch(request).await
+    http.fetch(request).await
 }
 
 /// Every phase of a request has its time-out, so this is a fault of ours: the request is given up, and its Fetcher begins
@@ -229,7 +230,6 @@ fn half_of<'r>(lease: &Lease, last: Option<&'r PageRecord>) -> Option<&'r PageRe
 }
 
 /// How a URL ends by a verdict, before its document is looked at; `half`: what an earlier try has left.
-#[must_use]
 pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending {
     match (verdict, half) {
         (Verdict::Retry { at, reason }, _) => Ending::Retry { at: *at, reason: *reason },
@@ -247,7 +247,6 @@ pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending
 }
 
 /// How a URL ends by what became of its request; `last`: its latest capture.
-#[must_use]
 pub fn ending_of(node: &Node, outcome: &FetchOutcome, lease: &Lease, last: Option<&PageRecord>) -> Ending {
     let half = half_of(lease, last);
     let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);

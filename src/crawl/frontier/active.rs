@@ -16,9 +16,7 @@ use crate::storage::{StorageError, read};
 
 /// An active host.
 pub(super) struct Active {
-    /// Its keys.
     pub at: HostAt,
-    /// Its actor.
     pub mailbox: Mailbox<Host>,
     /// Cursors, leases out, budget.
     pub kept: Kept,
@@ -33,7 +31,6 @@ pub(super) struct Active {
 pub(super) struct Kept {
     /// Where the next look into its queue begins.
     pub cursors: Cursors,
-    /// Leases out.
     pub leased: KeyMap<UrlKey, Leased>,
     /// Pages of the budget that are used, those of [`Leased::counted`] included.
     used: u64,
@@ -87,7 +84,7 @@ impl Active {
     pub fn next_leases(
         &mut self,
         node: &Node,
-        end: &Arc<dyn LeaseEnd>,
+        end: &LeaseEnd,
         n: usize,
         order: Order,
     ) -> Result<Vec<Lease>, StorageError> {
@@ -123,7 +120,7 @@ impl Active {
     fn take(
         &mut self,
         node: &Node,
-        end: &Arc<dyn LeaseEnd>,
+        end: &LeaseEnd,
         ranks: &[u8],
         n: usize,
         strict: bool,

@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::deduper::Parsed;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
 use super::mailbox::Mailbox;
-use super::node::{LeaseReturn, Node, Stop};
+use super::node::{Node, Stop, lease_end};
 use super::politeness::{Host, Leases, Retire};
 use super::store::Commit;
 use super::supervise::Kind;
@@ -54,7 +54,7 @@ pub type StartHost = fn(&Arc<Node>, HostAt, &HostState) -> Mailbox<Host>;
 pub struct Frontier {
     node: Arc<Node>,
     start_host: StartHost,
-    end: Arc<dyn LeaseEnd>,
+    end: LeaseEnd,
     fronts: Fronts,
     chooser: RankChooser,
     active: HashMap<HostKey, Active>,
@@ -67,14 +67,12 @@ pub struct Frontier {
 
 impl Frontier {
     /// A fresh one; hosts are started by `start_host`.
-    #[must_use]
     pub fn new(node: Arc<Node>, start_host: StartHost) -> Self {
         node.faults.pass("frontier.new");
-        let end = Arc::new(LeaseReturn(node.mailboxes().frontier.clone()));
         Self {
+            end: lease_end(&node),
             node,
             start_host,
-            end,
             fronts: Fronts::default(),
             chooser: RankChooser::default(),
             active: HashMap::new(),
@@ -339,13 +337,13 @@ impl Frontier {
 
 impl Behavior for Frontier {
     const KIND: Kind = Kind::Frontier;
+    const STARTED: Option<&str> = Some("frontier.started");
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone(), self.start_host)
     }
 
     fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("frontier.started");
         for (_, mailbox) in lock(&self.node.actors.hosts).drain() {
             mailbox.tell(Retire);
         }
@@ -451,7 +449,7 @@ impl Handles<Look> for Frontier {
 type Entry = (QueueKey, QueueEntry);
 
 /// A lease on one entry, unless it is leased already or its URL cannot be built.
-fn lease(node: &Node, end: &Arc<dyn LeaseEnd>, name: &str, (key, entry): Entry) -> Option<Lease> {
+fn lease(node: &Node, end: &LeaseEnd, name: &str, (key, entry): Entry) -> Option<Lease> {
     let url = entry.url(name).ok()?;
     let url_key = node.prints.url(&url);
     node.crawl.leases.lease(key, url_key, url, entry, end)

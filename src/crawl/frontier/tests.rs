@@ -2,11 +2,9 @@
 
 use std::cell::RefCell;
 
-use actix::System;
-
 use super::*;
 use crate::base::sync::lock;
-use crate::crawl::bench::Bench;
+use crate::crawl::bench::{Bench, started};
 use crate::crawl::mailbox::probe::Told;
 use crate::crawl::supervise::Kind as ActorKind;
 
@@ -26,16 +24,6 @@ fn told(host: &str) -> Told {
     HOSTS.with_borrow(|hosts| hosts.iter().rev().find(|(name, _)| name == host).unwrap().1.clone())
 }
 
-/// A Frontier that was started, in a runtime as an actor has it.
-fn started(bench: &Bench, test: impl FnOnce(&mut Frontier, &mut Ctx<Frontier>)) {
-    System::new().block_on(async {
-        let mut frontier = Frontier::new(bench.node.clone(), nobody);
-        let mut ctx = Ctx::new();
-        frontier.started(&mut ctx);
-        test(&mut frontier, &mut ctx);
-    });
-}
-
 fn want(frontier: &mut Frontier, ctx: &mut Ctx<Frontier>, bench: &Bench, host: &str, n: usize) -> Vec<Lease> {
     frontier.handle(Want { host: bench.host(host).host, n }, ctx);
     told(host).take::<Leases>().into_iter().flat_map(|leases| leases.0).collect()
@@ -49,7 +37,7 @@ fn tails(leases: &[Lease]) -> Vec<&str> {
 fn the_best_rank_comes_first_and_within_it_what_was_found_first() {
     let bench = Bench::new(&["crawl.order=mixed"]);
     bench.queue(&[("http://h.test/deep", 40), ("http://h.test/a", 1), ("http://h.test/b", 1), ("http://h.test/", 0)]);
-    started(&bench, |frontier, ctx| {
+    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
         let leases = want(frontier, ctx, &bench, "h.test", 10);
         assert_eq!(tails(&leases), ["/", "/a", "/b", "/deep"]);
     });
@@ -59,7 +47,7 @@ fn the_best_rank_comes_first_and_within_it_what_was_found_first() {
 fn no_url_is_leased_twice_and_one_that_was_dropped_is_leased_again() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
-    started(&bench, |frontier, ctx| {
+    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
         let mut first = want(frontier, ctx, &bench, "h.test", 1);
         assert_eq!(tails(&first), ["/a"]);
         let second = want(frontier, ctx, &bench, "h.test", 5);
@@ -79,7 +67,7 @@ fn no_url_is_leased_twice_and_one_that_was_dropped_is_leased_again() {
 fn a_new_life_retires_the_hosts_of_the_former_one_and_takes_up_what_was_dropped_meanwhile() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/a", 1)]);
-    started(&bench, |frontier, ctx| {
+    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
         let leases = want(frontier, ctx, &bench, "h.test", 5);
         let former = told("h.test");
         drop(leases); // told to a Frontier that is dead by then
@@ -96,7 +84,7 @@ fn a_new_life_retires_the_hosts_of_the_former_one_and_takes_up_what_was_dropped_
 fn while_the_crawl_is_paused_nothing_is_leased_and_a_look_after_it_serves_who_waited() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/a", 1)]);
-    started(&bench, |frontier, ctx| {
+    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
         let paused = &bench.node.crawl.switches.paused;
         paused.store(true, Ordering::Release);
         assert!(want(frontier, ctx, &bench, "h.test", 5).is_empty());
@@ -110,7 +98,7 @@ fn while_the_crawl_is_paused_nothing_is_leased_and_a_look_after_it_serves_who_wa
 fn a_host_that_gives_up_is_retired_and_its_end_is_told_to_the_store() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/a", 1)]);
-    started(&bench, |frontier, ctx| {
+    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
         let host = bench.host("h.test").host;
         frontier.handle(GaveUp { host, until: None }, ctx);
         assert_eq!(told("h.test").take::<Retire>().len() + HOSTS.with_borrow(|all| all[0].1.take::<Retire>().len()), 1);

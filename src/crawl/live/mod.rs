@@ -28,6 +28,7 @@ use crate::domain::url::Canonicaliser;
 use crate::net::proxy::Routes;
 
 /// The rules of one generation, ready for use.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Live {
     /// Number of the change that made them; 1 for those that a data folder began with.
     pub generation: u32,
@@ -37,19 +38,15 @@ pub struct Live {
     pub base: Arc<Layers>,
     /// Canonical form of what pages link to.
     pub canon: Canonicaliser,
-    /// Trap limits.
     pub traps: TrapRules,
     /// Budgets of shapes.
     pub shapes: ShapeRules,
-    /// Retries.
     pub retry: RetryRules,
-    /// Proxies.
     pub routes: Routes,
 }
 
 impl Live {
     /// From checked settings.
-    #[must_use]
     pub fn new(settings: Settings, base: Arc<Layers>, generation: u32) -> Self {
         Self {
             generation,
@@ -64,15 +61,8 @@ impl Live {
     }
 
     /// The rules of the host with this name: those of the first `[[host]]` section that matches, else the general ones.
-    #[must_use]
     pub fn host_rules(&self, name: &str) -> HostRules {
         HostRules::of(&self.settings, name)
-    }
-
-    /// The headers of a request to a host, made of those of all.
-    #[must_use]
-    pub fn request_headers(&self, all: &[(String, String)], host: &str) -> Vec<(String, String)> {
-        self.settings.headers_for(all, host)
     }
 }
 
@@ -96,26 +86,22 @@ pub(crate) type Turn = OwnedMutexGuard<()>;
 
 impl LiveCell {
     /// A cell with the first rules of a run.
-    #[must_use]
     pub fn new(live: Live) -> Self {
         let generation = AtomicU32::new(live.generation);
         Self { now: RwLock::new(Arc::new(live)), generation, turn: Arc::default(), readmitting: AtomicUsize::new(0) }
     }
 
     /// What holds now.
-    #[must_use]
     pub fn get(&self) -> Arc<Live> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The number of what holds now: cheaper than the whole.
-    #[must_use]
     pub fn generation(&self) -> u32 {
         self.generation.load(Ordering::Acquire)
     }
 
     /// True while rejected URLs are judged again: the work is not at its end, though no URL is queued.
-    #[must_use]
     pub fn is_readmitting(&self) -> bool {
         self.readmitting.load(Ordering::Acquire) > 0
     }

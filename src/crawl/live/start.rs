@@ -19,7 +19,6 @@ const LIMITS: [&str; 4] = ["crawl.max_bytes", "crawl.max_failures", "crawl.max_p
 
 /// What a node starts with.
 pub struct AtStart {
-    /// The rules in force.
     pub live: Live,
     /// Of those that judge URLs.
     pub digest: [u8; 16],

@@ -32,7 +32,7 @@ use crate::crawl::asking::Asking;
 use crate::crawl::deduper::Deduper;
 use crate::crawl::fetcher::Fetcher;
 use crate::crawl::frontier::Frontier;
-use crate::crawl::lease::{Lease, LeaseCore, LeaseEnd};
+use crate::crawl::lease::{Lease, LeaseEnd};
 use crate::crawl::mailbox::Mailbox;
 use crate::crawl::parser::Parser;
 use crate::crawl::politeness::{Host, Targets};
@@ -67,22 +67,19 @@ pub enum Stop {
 }
 
 /// The addresses of all rooms; the same over every death.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Mailboxes {
-    /// The Supervisor.
     pub supervisor: Mailbox<Supervisor>,
-    /// The Frontier.
     pub frontier: Mailbox<Frontier>,
     /// The Fetchers, one a thread.
     pub fetchers: Vec<Mailbox<Fetcher>>,
-    /// The Parser.
     pub parser: Mailbox<Parser>,
-    /// The Deduper.
     pub deduper: Mailbox<Deduper>,
-    /// The Store.
     pub store: Mailbox<Store>,
 }
 
 /// What a process has, whatever it crawls, and the crawl at work in it.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Node {
     /// The only clock.
     pub clock: Clock,
@@ -90,39 +87,29 @@ pub struct Node {
     pub storage: Arc<dyn Storage>,
     /// Keys of this data folder.
     pub prints: Fingerprinter,
-    /// Fault points.
     pub faults: Faults,
-    /// Names, addresses, robots.txt.
     pub net: Net,
-    /// Slots of hosts.
     pub slots: Slots,
-    /// How much may be in hand.
     pub permits: Permits,
     /// What is known of the disks. No leases while something is wrong with them.
     pub disk: DiskState,
     /// Given up when a write finds no space.
     pub reserve: Reserve,
-    /// What is told to the outside.
     pub telemetry: Telemetry,
-    /// The actors' mailboxes and beats.
     pub actors: Actors,
-    /// Background jobs.
     pub jobs: Arc<Jobs>,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// What is crawled, and how far it is.
     pub crawl: Crawl,
 }
 
 /// What requests need beside their connection.
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Net {
-    /// Names to addresses.
     pub resolver: Resolver,
-    /// Addresses allowed.
     pub guard: AddressPolicy,
-    /// Every robots.txt that is being asked for.
     pub asking: Asking,
     /// Places to which robots.txt of other hosts redirect, as they answered.
     pub targets: Targets,
@@ -150,7 +137,6 @@ pub struct Telemetry {
 
 impl Telemetry {
     /// Nothing told yet.
-    #[must_use]
     pub fn new(clock: &Clock) -> Self {
         Self {
             metrics: Metrics::new(clock.date()),
@@ -202,14 +188,12 @@ impl Node {
     ///
     /// # Panics
     /// Before the composition root has set them, which happens before any actor is started.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "set once by the composition root before the first actor starts")]
     pub fn mailboxes(&self) -> &Mailboxes {
         self.actors.mailboxes.get().expect("mailboxes are set before actors start")
     }
 
     /// The fetcher that serves `host`: always the same one, so that its connection is found again.
-    #[must_use]
     pub fn fetcher_of(&self, host: &HostKey) -> &Mailbox<Fetcher> {
         let mailboxes = &self.mailboxes().fetchers;
         &mailboxes[usize::from(host.0[7]) % mailboxes.len().max(1)] // there is at least one
@@ -227,7 +211,6 @@ impl Node {
     }
 
     /// True while nothing new may be begun.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.disk.holds()
             || [&self.crawl.switches.paused, &self.crawl.switches.draining]
@@ -236,13 +219,11 @@ impl Node {
     }
 
     /// What the clocks say: kept with each commit.
-    #[must_use]
     pub fn clock_state(&self) -> ClockState {
         ClockState { crawl: self.clock.now(), date: self.clock.date(), boot: self.clock.since_boot() }
     }
 
     /// True when no page is between fetch and commit.
-    #[must_use]
     pub fn is_quiet(&self) -> bool {
         // Permits are withheld and given back meanwhile: only a look between two equal numbers counts.
         let withheld = self.permits.withheld.load(Ordering::Acquire);
@@ -309,10 +290,7 @@ impl DeathListener for Node {
 }
 
 /// Gives dropped leases back to the Frontier.
-pub struct LeaseReturn(pub Mailbox<Frontier>);
-
-impl LeaseEnd for LeaseReturn {
-    fn returned(&self, core: &Arc<LeaseCore>) {
-        self.0.tell(crate::crawl::frontier::LeaseReturned(core.clone()));
-    }
+pub fn lease_end(node: &Node) -> LeaseEnd {
+    let frontier = node.mailboxes().frontier.clone();
+    Arc::new(move |core| frontier.tell(crate::crawl::frontier::LeaseReturned(core.clone())))
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::Node;
 use crate::base::disk::DiskFault;
 use crate::base::time::UnixMillis;
-use crate::crawl::politeness::copy_of;
 use crate::crawl::store::{Commit, room_taken};
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::outcome::FetchOutcome;
@@ -24,18 +23,18 @@ impl Node {
     pub fn note_committed(&self, commit: &Commit) {
         let page = match &commit.change {
             Change::Page(page) => page,
-            Change::Robots { key, host, value, .. } if value.failures > 0 => {
-                let what = match value.status {
+            Change::Robots { key, host, value, .. } if value.copy.failures > 0 => {
+                let what = match value.copy.status {
                     0 => "no answer".to_owned(),
-                    200..=299 => format!("status {}, but its text did not come whole", value.status),
+                    200..=299 => format!("status {}, but its text did not come whole", value.copy.status),
                     status => format!("status {status}"),
                 };
                 let port = Some(key.port).filter(|port| *port != key.scheme.default_port());
                 let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-                let standing = self.crawl.rules.robots.standing(&copy_of(value), self.clock.now());
+                let standing = self.crawl.rules.robots.standing(&value.copy, self.clock.now());
                 let at = format!("{}://{host}{port}/robots.txt", key.scheme.as_str());
                 self.trouble(ROBOTS_UNREACHABLE, &at, Some(what));
-                self.robots_failed(host, &at, value.failures, standing == RobotsAccess::Stale);
+                self.robots_failed(host, &at, value.copy.failures, standing == RobotsAccess::Stale);
                 return;
             }
             _ => return,
@@ -78,14 +77,12 @@ impl Node {
     }
 
     /// How often in a row there was no room on our disk for a page, as far as it is remembered.
-    #[must_use]
     pub fn spilled(&self, page: &UrlKey) -> u32 {
         let spilled = |attempt: &&Attempt| attempt.reason == Failure::Spill.as_str();
         self.telemetry.attempts.of(page).iter().take_while(spilled).count().try_into().unwrap_or(u32::MAX)
     }
 
     /// When a page for which there was no room on our disk is tried again: after a wait that grows with each time in a row.
-    #[must_use]
     pub fn after_spill(&self, page: &UrlKey) -> UnixMillis {
         self.clock.now().plus(self.crawl.live().retry.own_fault(self.spilled(page)))
     }
@@ -110,7 +107,7 @@ impl Node {
         self.telemetry.metrics.permits(self.permits.free() as u64, taken as u64, withheld as u64);
         let registries = [
             (Registry::Leases, self.crawl.leases.len()),
-            (Registry::Slots, self.slots.len()),
+            (Registry::Slots, self.slots.hosts()),
             (Registry::SlotGroups, self.slots.groups()),
             (Registry::DnsNames, self.net.resolver.names_kept()),
         ];

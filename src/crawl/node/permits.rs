@@ -59,7 +59,6 @@ impl Drop for PagePermit {
 
 impl Permits {
     /// For so many requests at a time, so much of their bodies in memory and on disk, so many parser threads, and this share-out of memory.
-    #[must_use]
     pub fn new(fetch: &FetchSection, parsers: usize, memory: MemoryPlan) -> Self {
         let requests = fetch.concurrency;
         let pages_total = requests.saturating_mul(2).max(4);
@@ -100,7 +99,6 @@ impl Permits {
     }
 
     /// How many requests more may go out now.
-    #[must_use]
     pub fn free(&self) -> usize {
         self.pages.available_permits().min(self.window.room())
     }

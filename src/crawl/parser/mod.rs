@@ -30,12 +30,10 @@ use crate::storage::values::PageRecord;
 /// A document to be read. Dropping it gives back lease and permit.
 #[derive(Message)]
 #[rtype(result = "()")]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct Parse {
-    /// The URL's lease.
     pub lease: Lease,
-    /// The page's permit.
     pub permit: PagePermit,
-    /// The exchange.
     pub fetched: Box<Fetched>,
     /// What the outcome table says of it.
     pub verdict: Verdict,
@@ -55,7 +53,6 @@ pub struct Parser {
 
 impl Parser {
     /// A fresh one, with its threads.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         node.faults.pass("parser.new");
         let (jobs, work) = bounded(node.permits.pages_total.max(1));
@@ -104,13 +101,10 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
 
 impl Behavior for Parser {
     const KIND: Kind = Kind::Parser;
+    const STARTED: Option<&str> = Some("parser.started");
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone())
-    }
-
-    fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("parser.started");
     }
 }
 

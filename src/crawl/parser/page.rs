@@ -149,30 +149,23 @@ fn record(
     let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
     let out_links = links.new.len() + links.turned.len();
     PageRecord {
-        url: lease.url.as_str().to_owned(),
         status: fetched.status,
-        fetched: begun,
         took_ms: u32::try_from(fetched.timings.total.as_millis()).unwrap_or(u32::MAX),
         mime: Some(short(&looked.mime, 128)).filter(|mime| !mime.is_empty()),
         bytes: fetched.body.len(),
         payload_digest: payload.0,
         content: looked.content,
-        warc: None,
         etag: fetched.header("etag").map(|v| short(&v, 256)),
         last_modified: fetched.header("last-modified").map(|v| short(&v, 64)),
         title: title.map(|t| short(t, TITLE)),
         out_links: u32::try_from(out_links).unwrap_or(u32::MAX),
         depth: lease.entry.depth,
         hops: lease.entry.hops,
-        how: DoneKind::Stored,
         cut: fetched.cut,
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
-        remarks: Remarks::default(),
         origin: lease.entry.origin.clone(),
         sitemap: as_sitemap(lease, fetched.status, looked.page.as_ref()),
-        unchanged: 0,
-        spelling: lease.url.spelling().map(str::to_owned),
-        refused: None, // the seen test says it
+        ..PageRecord::new(&lease.url, begun, DoneKind::Stored)
     }
 }
 

@@ -34,7 +34,7 @@ use crate::storage::keys::HostAt;
 use crate::storage::values::HostState;
 
 use lane::Lane;
-pub(crate) use robots::{Nowhere, copy_of, follow, rules_of, value_of};
+pub(crate) use robots::{Nowhere, follow, rules_of, value_of};
 pub use targets::Targets;
 
 /// URLs for a Host.
@@ -69,7 +69,6 @@ pub struct Host {
 
 impl Host {
     /// A fresh one.
-    #[must_use]
     pub fn new(node: Arc<Node>, at: HostAt, name: &str, mailbox: Mailbox<Self>, retired: Arc<AtomicBool>) -> Self {
         node.faults.pass("host.new");
         let pacer = pacers::own(&node, at, name);
@@ -98,6 +97,7 @@ pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
 
 impl Behavior for Host {
     const KIND: Kind = Kind::Politeness;
+    const STARTED: Option<&str> = Some("host.started");
 
     fn instance(&self) -> String {
         self.name.to_string()
@@ -108,7 +108,6 @@ impl Behavior for Host {
     }
 
     fn started(&mut self, ctx: &mut Ctx<Self>) {
-        self.node.faults.pass("host.started");
         for _ in 0..self.node.crawl.live().host_rules(&self.name).connections.max(1) {
             let lane = Lane {
                 node: self.node.clone(),

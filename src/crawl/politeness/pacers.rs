@@ -10,7 +10,6 @@ use crate::crawl::live::Live;
 use crate::crawl::node::Node;
 use crate::crawl::slot::{Group, Pacer, PacerRules, Pacers};
 use crate::domain::host::registrable_domain;
-use crate::domain::partition::Partition;
 use crate::domain::politeness::{Pace, PaceRules};
 use crate::net::guard::is_public;
 use crate::storage::keys::HostAt;
@@ -31,12 +30,8 @@ pub(super) fn pacers(node: &Node, live: &Live, place: &Place<'_>) -> Pacers {
     let own = live.host_rules(host);
     pacer.take_up(live.generation, &own.pace, own.connections);
     let whole = |group| {
-        let group = node.slots.group(group, node.telemetry.started, || PacerRules {
-            pace: own.pace.clone(),
-            connections: own.connections,
-            between_starts: Duration::ZERO,
-            heeds_throttling: true,
-        });
+        let rules = || PacerRules::of(&own.pace, own.connections);
+        let group = node.slots.group(group, node.telemetry.started, rules);
         group.take_up(live.generation, &own.pace, own.connections);
         group
     };
@@ -61,7 +56,7 @@ pub(super) fn pacers(node: &Node, live: &Live, place: &Place<'_>) -> Pacers {
 
 /// The pacer of a host that is not this lane's own.
 pub(super) fn of_host(node: &Node, host: &str) -> Arc<Pacer> {
-    own(node, HostAt { partition: Partition::of_host(host), host: node.prints.host(host) }, host)
+    own(node, HostAt::of(&node.prints, host), host)
 }
 
 /// A host's pacer, with the gap that the operator says. Where there is none its state is read now, and not by whoever starts the host:

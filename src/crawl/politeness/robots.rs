@@ -60,35 +60,34 @@ pub(super) enum Standing {
 
 /// One kept robots.txt: what holds for us. Its text, up to half a megabyte, is on disk.
 struct Kept {
-    /// Without its text.
-    value: RobotsValue,
+    copy: RobotsCopy,
     rules: RobotsRules,
     fault: Option<Failure>,
 }
 
 impl Kept {
-    fn new(node: &Node, value: RobotsValue, fault: Option<Failure>) -> Self {
-        let rules = rules_of(&node.crawl.rules, &value);
-        Self { value: RobotsValue { text: Vec::new(), ..value }, rules, fault }
+    fn new(node: &Node, value: &RobotsValue, fault: Option<Failure>) -> Self {
+        let rules = rules_of(&node.crawl.rules, value);
+        Self { copy: value.copy, rules, fault }
     }
 
     /// Whether its fault costs a page an attempt also where nothing need come to an end, so that a dead host does. What happened
     /// to robots.txt alone says little about the page until it has happened again and again.
     fn is_charged(&self) -> bool {
-        self.fault.is_some_and(|fault| is_of_the_host(fault) || self.value.failures > PATIENT)
+        self.fault.is_some_and(|fault| is_of_the_host(fault) || self.copy.failures > PATIENT)
     }
 
     /// Its text, as it is on disk; none when that is not there as it was learned.
     fn text(&self, node: &Node, key: RobotsKey) -> Option<Vec<u8>> {
-        if self.value.fetched.0 == 0 {
+        if self.copy.fetched.0 == 0 {
             return Some(Vec::new());
         }
         let stored = read::robots(&*node.storage, key).ok().flatten();
-        stored.filter(|stored| stored.fetched == self.value.fetched).map(|stored| stored.text)
+        stored.filter(|stored| stored.copy.fetched == self.copy.fetched).map(|stored| stored.text)
     }
 
     fn away(&self, now: UnixMillis) -> RobotsUnreachable {
-        RobotsUnreachable { until: self.value.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
+        RobotsUnreachable { until: self.copy.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
     }
 }
 
@@ -128,13 +127,13 @@ impl Cache {
         let place = (url.scheme(), url.port());
         if !self.kept.borrow().contains_key(&place) {
             let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
-            self.keep(place, Kept::new(node, stored, None), pacer);
+            self.keep(place, Kept::new(node, &stored, None), pacer);
         }
         let is_due = self
             .kept
             .borrow()
             .get(&place)
-            .is_none_or(|kept| node.crawl.rules.robots.is_due(&copy_of(&kept.value), node.clock.now()));
+            .is_none_or(|kept| node.crawl.rules.robots.is_due(&kept.copy, node.clock.now()));
         (!is_due).then(|| self.says(node, url))
     }
 
@@ -145,7 +144,7 @@ impl Cache {
         let Some(kept) = kept.get(&(url.scheme(), url.port())) else {
             return Standing::Unreachable(RobotsUnreachable { until: now, fault: None, charged: false });
         };
-        match node.crawl.rules.robots.standing(&copy_of(&kept.value), now) {
+        match node.crawl.rules.robots.standing(&kept.copy, now) {
             RobotsAccess::AllowAll => Standing::Allowed,
             RobotsAccess::DisallowAll => Standing::Unreachable(kept.away(now)),
             RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.asked_tail()) => Standing::Allowed,
@@ -173,19 +172,18 @@ impl Cache {
         let key: RobotsKey = at.robots(url.scheme(), url.port());
         let old = self.kept.borrow_mut().remove(&place);
         let text = old.as_ref().map(|old| old.text(node, key));
-        let known = old
-            .as_ref()
-            .map(|old| RobotsValue { text: text.clone().flatten().unwrap_or_default(), ..old.value.clone() });
+        let known =
+            old.as_ref().map(|old| RobotsValue { text: text.clone().flatten().unwrap_or_default(), copy: old.copy });
         let value = value_of(&node.crawl.rules, known, learned.status.as_ref(), now, now.max(pacer.earliest()));
         let fault = learned.status.as_ref().err().copied();
         if let (Some(old), Some(None)) = (old, text)
-            && value.failures > 0
+            && value.copy.failures > 0
         {
             // What stands in is still on its way to the disk: this failure must not take its place there.
-            return self.keep(place, Kept { value, rules: old.rules, fault }, pacer);
+            return self.keep(place, Kept { copy: value.copy, rules: old.rules, fault }, pacer);
         }
-        let kept = Kept::new(node, value.clone(), fault);
-        let found = if value.failures > 0 { Vec::new() } else { sitemaps::announced(node, lease, &kept.rules) };
+        let kept = Kept::new(node, &value, fault);
+        let found = if kept.copy.failures > 0 { Vec::new() } else { sitemaps::announced(node, lease, &kept.rules) };
         self.keep(place, kept, pacer);
         let change = Change::Robots {
             key,
@@ -204,12 +202,6 @@ impl Cache {
             node.mailboxes().deduper.tell(Announced { commit, found }); // one commit: a copy on disk has told its sitemaps
         }
     }
-}
-
-/// What is kept, without its text.
-pub(crate) fn copy_of(value: &RobotsValue) -> RobotsCopy {
-    let RobotsValue { status, fetched, failures, retry_at, .. } = *value;
-    RobotsCopy { status, fetched, failures, retry_at }
 }
 
 /// The rules in it that are meant for this crawler.
@@ -231,13 +223,14 @@ pub(crate) fn value_of(
     let found = classify(status) == RobotsStatus::Found;
     let text = answer.ok().and_then(|a| a.text.as_ref());
     if answer.is_err() || classify(status) == RobotsStatus::Unreachable || found && text.is_none() {
-        let (text, fetched, failures) = old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
+        let (text, fetched, failures) =
+            old.map_or((Vec::new(), UnixMillis(0), 0), |old| (old.text, old.copy.fetched, old.copy.failures));
         let failures = failures.saturating_add(1);
         let retry_at = Some(rules.robots.retry_at(earliest, u32::from(failures)));
-        return RobotsValue { status, fetched, text, failures, retry_at };
+        return RobotsValue { copy: RobotsCopy { status, fetched, failures, retry_at }, text };
     }
     let text = text.filter(|_| found).cloned().unwrap_or_default();
-    RobotsValue { status, fetched: now, text, failures: 0, retry_at: None }
+    RobotsValue { copy: RobotsCopy { status, fetched: now, failures: 0, retry_at: None }, text }
 }
 
 /// Asks for the robots.txt of `url`'s scheme, host and port, and follows its redirects, also to other hosts (RFC 9309,

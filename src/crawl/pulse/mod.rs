@@ -124,7 +124,6 @@ impl Pulses {
     }
 
     /// Since when the worker of that name that is longest at it has had its piece of work; none when all rest.
-    #[must_use]
     pub fn at_work_since(&self, name: &str) -> Option<UnixMillis> {
         let all = lock(&self.all);
         let busy = all.iter().filter(|p| p.name == name && !p.beats.rests.load(Ordering::Acquire));
@@ -132,7 +131,6 @@ impl Pulses {
     }
 
     /// Who has something to do, and how often it has moved so far.
-    #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
         let all = lock(&self.all);
         let busy = all.iter().filter(|p| !p.beats.rests.load(Ordering::Acquire));

@@ -82,7 +82,6 @@ impl Standing {
 
 impl Pacer {
     /// The politeness state as it stands.
-    #[must_use]
     pub fn pace(&self) -> Pace {
         lock(&self.standing).pace.clone()
     }
@@ -123,13 +122,11 @@ impl Pacer {
     }
 
     /// The earliest moment of the next request.
-    #[must_use]
     pub fn earliest(&self) -> UnixMillis {
         lock(&self.standing).pace.earliest()
     }
 
     /// The gap that the next request will have to keep.
-    #[must_use]
     pub fn gap(&self) -> Duration {
         let standing = lock(&self.standing);
         standing.pace.gap(&standing.rules)
@@ -160,7 +157,6 @@ impl Pacer {
     }
 
     /// Whether such a request may be begun beside the host's own.
-    #[must_use]
     pub fn lets_cross_host(&self) -> bool {
         self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_cross_host >= OWN_FIRST
     }
@@ -171,7 +167,6 @@ impl Pacer {
     }
 
     /// Whether that holds.
-    #[must_use]
     pub fn refuses_cross_host(&self, now: UnixMillis) -> bool {
         now.0 < self.cross_host_refused_until.load(Ordering::Acquire)
     }
@@ -205,13 +200,11 @@ pub struct Pacers {
 
 impl Pacers {
     /// `groups` in the order domain, address.
-    #[must_use]
     pub fn new(groups: Vec<Arc<Pacer>>, host: Arc<Pacer>) -> Self {
         Self { groups, host }
     }
 
     /// The earliest moment of the next request.
-    #[must_use]
     pub fn earliest(&self) -> UnixMillis {
         self.groups.iter().map(|s| s.earliest()).fold(self.host.earliest(), UnixMillis::max)
     }
@@ -240,7 +233,6 @@ pub struct Slot {
 
 impl Slot {
     /// The earliest moment of its request, all tokens regarded.
-    #[must_use]
     pub fn earliest(&self) -> UnixMillis {
         self.shared.iter().map(Self::earliest).fold(self.pacer.earliest(), UnixMillis::max)
     }
@@ -334,6 +326,11 @@ pub struct PacerRules {
 }
 
 impl PacerRules {
+    /// Those of a host, or of all hosts of an owner.
+    pub fn of(pace: &PaceRules, connections: usize) -> Self {
+        Self { pace: pace.clone(), connections, between_starts: Duration::ZERO, heeds_throttling: true }
+    }
+
     fn pacer(self, pace: Pace) -> Arc<Pacer> {
         Arc::new(Pacer {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
@@ -378,9 +375,7 @@ impl Slots {
             return pacer.clone();
         }
         let pace = stored(); // a disk read: not under the lock
-        let pace_rules = rules.clone();
-        let rules =
-            PacerRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
+        let rules = PacerRules::of(rules, connections);
         lock(&self.hosts).entry(host).or_insert_with(|| rules.pacer(pace)).clone()
     }
 
@@ -412,7 +407,6 @@ impl Slots {
     }
 
     /// The state to be stored with the host's next commit, if the host has a place.
-    #[must_use]
     pub fn pace_of(&self, host: &HostKey) -> Option<Pace> {
         lock(&self.hosts).get(host).map(|s| s.pace())
     }
@@ -440,21 +434,13 @@ impl Slots {
     }
 
     /// Hosts in the registry.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn hosts(&self) -> usize {
         lock(&self.hosts).len()
     }
 
     /// Domains and addresses in the registry.
-    #[must_use]
     pub fn groups(&self) -> usize {
         lock(&self.groups).len()
-    }
-
-    /// True when it is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -15,10 +15,9 @@ fn host(slots: &Slots, n: u8, gap_ms: u64) -> Arc<Pacer> {
 
 fn address(slots: &Slots, connections: usize, starts_ms: u64, gap_ms: u64) -> Arc<Pacer> {
     slots.group(Group::Address([192, 0, 2, 1].into()), UnixMillis(0), || PacerRules {
-        pace: rules(gap_ms),
-        connections,
         between_starts: Duration::from_millis(starts_ms),
         heeds_throttling: connections == 1,
+        ..PacerRules::of(&rules(gap_ms), connections)
     })
 }
 
@@ -187,13 +186,13 @@ fn a_host_that_must_wait_long_is_forgotten_once_its_state_is_on_disk() {
     let after = slots.pace_of(&key).unwrap().encode();
     slots.stored(&key, &after);
     slots.sweep(START);
-    assert_eq!(slots.len(), 1, "held");
+    assert_eq!(slots.hosts(), 1, "held");
     drop(pacers);
     slots.stored(&key, &before);
     slots.sweep(START);
-    assert_eq!(slots.len(), 1, "what is on disk is an older state");
+    assert_eq!(slots.hosts(), 1, "what is on disk is an older state");
     slots.stored(&key, &after);
-    assert!(slots.is_empty());
+    assert_eq!(slots.hosts(), 0);
 }
 
 #[test]
@@ -202,12 +201,12 @@ fn only_hosts_that_nobody_holds_and_that_may_be_asked_again_are_forgotten() {
     let pacers = Pacers::new(vec![address(&slots, 1, 0, 100)], host(&slots, 1, 100));
     begun(&pacers, &clock).finish(Duration::ZERO, PaceSignal::Ok);
     slots.sweep(UnixMillis(START.0 + 1_000));
-    assert_eq!(slots.len(), 1, "held");
+    assert_eq!(slots.hosts(), 1, "held");
     drop(pacers);
     slots.sweep(START);
-    assert_eq!(slots.len(), 1, "not to be asked yet");
+    assert_eq!(slots.hosts(), 1, "not to be asked yet");
     slots.sweep(UnixMillis(START.0 + 1_000));
-    assert!(slots.is_empty());
+    assert_eq!(slots.hosts(), 0);
 }
 
 #[test]

@@ -28,13 +28,11 @@ const ROOM: u64 = GROUPS * GROUP_BYTES / UNIT;
 
 /// The room before the Store, in permits that travel inside the commits: few groups wait there, so that whatever else it is
 /// told has its turn soon.
-#[must_use]
 pub fn room() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(usize::try_from(ROOM).unwrap_or(Semaphore::MAX_PERMITS)))
 }
 
 /// Bytes of that room that are taken.
-#[must_use]
 pub fn room_taken(room: &Semaphore) -> u64 {
     ROOM.saturating_sub(room.available_permits() as u64) * UNIT
 }
@@ -63,20 +61,17 @@ pub struct Commit {
 
 impl Commit {
     /// A change that ends nothing.
-    #[must_use]
     pub fn bare(change: Change) -> Self {
         let (records, took) = (Vec::new(), Duration::ZERO);
         Self { epoch: None, change, lease: None, permit: None, records, took, room: None, reply: None }
     }
 
     /// Bytes of records and links, as they are reckoned for a batch.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.records.iter().map(PageRecords::bytes).sum::<u64>() + LINK_BYTES * links_of(&self.change)
     }
 
     /// Permits of the room before the Store that it needs: a group's share at least, never more than there are.
-    #[must_use]
     pub fn permits(&self) -> u32 {
         let bytes = self.bytes().max(GROUP_BYTES / GROUP as u64);
         u32::try_from(bytes.div_ceil(UNIT).min(ROOM)).unwrap_or(u32::MAX)

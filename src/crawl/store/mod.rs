@@ -80,7 +80,6 @@ pub struct Store {
 
 impl Store {
     /// A fresh one; it opens its files when it is started.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         node.faults.pass("store.new");
         Self {
@@ -356,6 +355,7 @@ impl Written {
 
 impl Behavior for Store {
     const KIND: Kind = Kind::Store;
+    const STARTED: Option<&str> = Some("store.started");
 
     fn fresh(&self) -> Self {
         self.node.crawl.epoch.raise(); // the group in hand is lost; nothing may hang on it
@@ -363,7 +363,6 @@ impl Behavior for Store {
     }
 
     fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("store.started");
         self.open();
     }
 

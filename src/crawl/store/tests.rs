@@ -1,38 +1,18 @@
 //! The Store alone: storage in memory, an archive in a folder, and mailboxes that nobody empties.
 
-use actix::System;
-
 use super::*;
-use crate::crawl::bench::Bench;
-use crate::crawl::frontier::{LeaseReturned, Reload};
+use crate::crawl::bench::{Bench, started};
+use crate::crawl::frontier::LeaseReturned;
 use crate::domain::reason::Failure;
-use crate::storage::ledger::PageChange;
+use crate::storage::ledger::NewUrl;
+use crate::storage::ledger::tests::bare;
 use crate::storage::values::UrlState;
-
-fn started(bench: &Bench, test: impl FnOnce(&mut Store, &mut Ctx<Store>)) {
-    System::new().block_on(async {
-        let mut store = Store::new(bench.node.clone());
-        let mut ctx = Ctx::new();
-        store.started(&mut ctx);
-        bench.frontier.take::<Reload>();
-        test(&mut store, &mut ctx);
-    });
-}
 
 /// The end of a page that was given up, as the Deduper sends it.
 fn given_up(lease: Lease, epoch: u64) -> Commit {
-    let change = PageChange {
-        url: lease.url.clone(),
-        ending: Ending::Error(Failure::Reset),
-        taken: lease.entry.reach(),
-        reach: lease.entry.reach(),
-        status: None,
-        capture: None,
-        first_with: None,
-        links: Default::default(),
-        pace: None,
-    };
-    Commit { epoch: Some(epoch), lease: Some(lease), ..Commit::bare(Change::Page(Box::new(change))) }
+    let url = NewUrl::link(lease.url.clone(), lease.entry.depth);
+    let change = bare(&url, Ending::Error(Failure::Reset));
+    Commit { epoch: Some(epoch), lease: Some(lease), ..Commit::bare(change) }
 }
 
 fn state(bench: &Bench, url: &str) -> Option<UrlState> {
@@ -43,7 +23,7 @@ fn state(bench: &Bench, url: &str) -> Option<UrlState> {
 fn a_group_is_written_as_one_batch_and_everybody_is_told() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
-    started(&bench, |store, ctx| {
+    started(Store::new(bench.node.clone()), |store, ctx| {
         let epoch = bench.node.crawl.epoch.now();
         bench.leases().into_iter().for_each(|lease| store.handle(given_up(lease, epoch), ctx));
         assert!(
@@ -66,7 +46,7 @@ fn a_group_is_written_as_one_batch_and_everybody_is_told() {
 fn a_page_of_an_epoch_that_is_over_is_refused_and_its_lease_comes_back() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
-    started(&bench, |store, ctx| {
+    started(Store::new(bench.node.clone()), |store, ctx| {
         let mut leases = bench.leases();
         let over = bench.node.crawl.epoch.now();
         let now = bench.node.crawl.epoch.raise();
@@ -85,7 +65,7 @@ fn a_page_of_an_epoch_that_is_over_is_refused_and_its_lease_comes_back() {
 fn a_group_whose_write_fails_is_given_up_whole_and_the_epoch_ends() {
     let bench = Bench::new(&[]);
     bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
-    started(&bench, |store, ctx| {
+    started(Store::new(bench.node.clone()), |store, ctx| {
         let epoch = bench.node.crawl.epoch.now();
         bench.leases().into_iter().for_each(|lease| store.handle(given_up(lease, epoch), ctx));
         bench.storage.fail_next_writes(1);

@@ -4,13 +4,12 @@
 
 use std::any::Any;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+
 /// The message of a panic.
-#[must_use]
 pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -19,30 +18,15 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "panic without a message".into())
 }
 
-/// A future whose panic becomes `Err(message)`; the only way in which rooms spawn tasks.
-pub struct Contained<F>(Pin<Box<F>>);
-
-impl<F: Future> Future for Contained<F> {
-    type Output = Result<F::Output, String>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let fut = &mut self.0;
-        match catch_unwind(AssertUnwindSafe(|| fut.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(v)) => Poll::Ready(Ok(v)),
-            Err(panic) => Poll::Ready(Err(panic_text(&*panic))),
-        }
-    }
-}
-
-/// Spawns `fut` on the current arbiter; its panic costs this task alone and is handed to `on_panic`.
+/// Spawns `fut` on the current arbiter, the only way in which rooms spawn tasks; its panic costs this task alone and is handed to
+/// `on_panic`.
 pub fn spawn_contained<F>(fut: F, on_panic: impl FnOnce(String) + 'static)
 where
     F: Future<Output = ()> + 'static,
 {
     actix_rt::spawn(async move {
-        if let Err(why) = Contained(Box::pin(fut)).await {
-            on_panic(why);
+        if let Err(panic) = AssertUnwindSafe(fut).catch_unwind().await {
+            on_panic(panic_text(&*panic));
         }
     });
 }

@@ -49,7 +49,6 @@ pub struct Jitter(u64);
 
 impl Jitter {
     /// Those of one actor.
-    #[must_use]
     pub fn of(kind: &str, instance: &str) -> Self {
         Self(xxh3_64(format!("{kind} {instance}").as_bytes()) | 1)
     }

@@ -28,7 +28,7 @@ use super::stats::{ActorStats, Life};
 use crate::base::time::UnixMillis;
 
 pub use crate::telemetry::metrics::ActorKind as Kind;
-pub use contained::{Contained, bounded, die, panic_text, spawn_contained};
+pub use contained::{bounded, die, panic_text, spawn_contained};
 pub use deaths::{Deaths, Jitter, RestartRules};
 
 /// What the guard tells about a death.

@@ -212,33 +212,23 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 #[test]
-fn a_panic_in_a_handler_costs_the_actor_and_nothing_else() {
+fn each_kind_of_death_costs_the_actor_and_nothing_else() {
     run(async {
         let bench = Bench::start(World::default(), 9);
-        bench.survives(How::Handler).await;
-        bench.survives(How::Handler).await;
-        assert_eq!(bench.whys(), ["in a handler", "in a handler"]);
+        let deaths = [
+            (How::Handler, "in a handler"),
+            (How::Handler, "in a handler"),
+            (How::Timer, "in a timer"),
+            (How::Spawned, "in a future"),
+            (How::Hang, "hung for 0.001 s: an answer"),
+            (How::Stop, "stopped"),
+        ];
+        for (how, _) in deaths {
+            bench.survives(how).await;
+        }
+        assert_eq!(bench.whys(), deaths.map(|(_, why)| why));
         let first = lock(&bench.notes.deaths)[0].clone();
         assert_eq!((first.kind, first.instance.as_str()), (Kind::Parser, "w"));
-    });
-}
-
-#[test]
-fn a_panic_in_a_timer_or_in_a_spawned_future_is_caught_too() {
-    run(async {
-        let bench = Bench::start(World::default(), 9);
-        bench.survives(How::Timer).await;
-        bench.survives(How::Spawned).await;
-        assert_eq!(bench.whys(), ["in a timer", "in a future"]);
-    });
-}
-
-#[test]
-fn a_wait_that_hangs_ends_its_actor_and_what_it_held_comes_back() {
-    run(async {
-        let bench = Bench::start(World::default(), 9);
-        bench.survives(How::Hang).await;
-        assert_eq!(bench.whys(), ["hung for 0.001 s: an answer"]);
     });
 }
 
@@ -270,15 +260,6 @@ fn a_factory_that_panics_before_the_first_life_is_tried_again() {
         assert_eq!((lock(&notes.deaths).len(), stats.faults(), stats.lives()), (2, 2, 1));
         let world = lock(&world);
         assert_eq!((world.lives, world.heard.len()), (1, 1));
-    });
-}
-
-#[test]
-fn an_actor_that_stops_by_itself_is_started_again() {
-    run(async {
-        let bench = Bench::start(World::default(), 9);
-        bench.survives(How::Stop).await;
-        assert_eq!(bench.whys(), ["stopped"]);
     });
 }
 

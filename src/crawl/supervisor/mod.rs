@@ -24,7 +24,6 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// A fresh one.
-    #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         node.faults.pass("supervisor.new");
         Self { node }
@@ -33,13 +32,10 @@ impl Supervisor {
 
 impl Behavior for Supervisor {
     const KIND: Kind = Kind::Supervisor;
+    const STARTED: Option<&str> = Some("supervisor.started");
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone())
-    }
-
-    fn started(&mut self, _: &mut Ctx<Self>) {
-        self.node.faults.pass("supervisor.started");
     }
 }
 

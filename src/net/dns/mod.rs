@@ -98,14 +98,12 @@ pub fn server(text: &str) -> Option<SocketAddr> {
 
 /// Why a name has no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum DnsFault {
-    /// The name does not exist or has no address.
     #[error("the name does not exist or has no address")]
     NotFound,
-    /// The servers failed or refused.
     #[error("the name servers failed: {0}")]
     Failed(String),
-    /// The servers did not answer in time.
     #[error("the name servers did not answer in time")]
     NoAnswer,
 }

@@ -4,18 +4,23 @@ use std::collections::HashMap;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use hickory_resolver::proto::op::{Message, OpCode, ResponseCode};
+use hickory_resolver::proto::rr::rdata::{CNAME, SOA};
+use hickory_resolver::proto::rr::{Name, RData, Record};
+
 use super::*;
 
+/// For how many seconds an answer holds.
+const HOLDS: u32 = 256;
 const HUNG: Duration = Duration::from_secs(60);
 
 /// What the name server answers for a name and record type.
 #[derive(Clone)]
 enum Reply {
-    Addresses(Vec<IpAddr>),
-    Code(u8),
+    /// Those of the last name in a chain of aliases.
+    Addresses(Vec<&'static str>, Vec<IpAddr>),
+    Code(ResponseCode),
     Silence,
-    /// An alias of the last name in a chain of so many.
-    Alias(Vec<&'static str>, Vec<IpAddr>),
     /// "No such name", with a zone that says for how many seconds.
     Gone(u32),
 }
@@ -61,71 +66,45 @@ impl Drop for NameServer {
     }
 }
 
-/// An answer made by hand (RFC 1035 section 4): the question, then one record an address.
+/// The question, then one record an address.
 fn answer(query: &[u8], zone: &HashMap<String, Reply>) -> Option<Vec<u8>> {
-    let mut at = 12;
-    let mut labels = Vec::new();
-    while query[at] != 0 {
-        let len = usize::from(query[at]);
-        labels.push(String::from_utf8(query[at + 1..=at + len].to_vec()).unwrap());
-        at += len + 1;
-    }
-    let question = &query[12..at + 5];
-    let kind = query[at + 2];
-    let name = labels.join(".");
-    let (code, records): (u8, Vec<Vec<u8>>) = match zone.get(&name)? {
+    let query = Message::from_vec(query).unwrap();
+    let (kind, mut owner) = (query.queries[0].query_type(), query.queries[0].name().clone());
+    let reply = zone.get(owner.to_ascii().trim_end_matches('.'))?;
+    let mut out = Message::response(query.metadata.id, OpCode::Query);
+    out.metadata.recursion_available = true;
+    out.queries = query.queries;
+    match reply {
         Reply::Silence => return None,
-        Reply::Code(code) => (*code, Vec::new()),
-        Reply::Addresses(ips) => (0, ips.iter().filter_map(|ip| record(&[0xc0, 12], *ip, kind)).collect()),
-        Reply::Alias(chain, ips) => (0, aliases(chain, ips, kind)),
-        Reply::Gone(seconds) => return Some(gone(query, question, *seconds)),
-    };
-    let mut out = query[..2].to_vec();
-    out.extend([0x81, 0x80 | code, 0, 1, 0, records.len() as u8, 0, 0, 0, 0]);
-    out.extend_from_slice(question);
-    out.extend(records.concat());
-    Some(out)
-}
-
-fn labels(name: &str) -> Vec<u8> {
-    let labels = name.split('.').flat_map(|label| [&[label.len() as u8], label.as_bytes()].concat());
-    labels.chain([0]).collect()
-}
-
-/// One CNAME record a name, then the addresses of the last.
-fn aliases(chain: &[&str], ips: &[IpAddr], kind: u8) -> Vec<Vec<u8>> {
-    let mut owner = vec![0xc0, 12];
-    let mut out = Vec::new();
-    for name in chain {
-        let target = labels(name);
-        out.push([&owner[..], &[0, 5, 0, 1, 0, 0, 1, 0, 0, target.len() as u8], &target].concat());
-        owner = target;
+        Reply::Code(code) => out.metadata.response_code = *code,
+        Reply::Addresses(chain, ips) => {
+            for next in chain {
+                let next = Name::from_ascii(format!("{next}.")).unwrap();
+                let alias = Record::from_rdata(owner, HOLDS, RData::CNAME(CNAME(next.clone())));
+                out.add_answer(alias);
+                owner = next;
+            }
+            let records = ips.iter().map(|ip| Record::from_rdata(owner.clone(), HOLDS, RData::from(*ip)));
+            out.add_answers(records.filter(|record| record.record_type() == kind));
+        }
+        // The last number of the zone's SOA says how long it holds (RFC 2308, 3).
+        Reply::Gone(seconds) => {
+            out.metadata.response_code = ResponseCode::NXDomain;
+            let soa = SOA::new(Name::root(), Name::root(), 1, 1, 1, 1, *seconds);
+            out.add_authority(Record::from_rdata(Name::root(), *seconds, RData::SOA(soa)));
+        }
     }
-    out.extend(ips.iter().filter_map(|ip| record(&owner, *ip, kind)));
-    out
-}
-
-/// NXDOMAIN with the SOA of the root, whose last number says how long it holds (RFC 2308, 3).
-fn gone(query: &[u8], question: &[u8], seconds: u32) -> Vec<u8> {
-    let numbers = [1, 1, 1, 1, seconds].map(u32::to_be_bytes).concat();
-    let soa = [&[0, 0, 6, 0, 1][..], &seconds.to_be_bytes(), &[0, 22, 0, 0], &numbers].concat();
-    [&query[..2], &[0x81, 0x83, 0, 1, 0, 0, 0, 1, 0, 0], question, &soa].concat()
-}
-
-fn record(owner: &[u8], ip: IpAddr, kind: u8) -> Option<Vec<u8>> {
-    let data = match (ip, kind) {
-        (IpAddr::V4(ip), 1) => ip.octets().to_vec(),
-        (IpAddr::V6(ip), 28) => ip.octets().to_vec(),
-        _ => return None,
-    };
-    Some([owner, &[0, kind, 0, 1, 0, 0, 1, 0, 0, data.len() as u8], &data].concat())
+    Some(out.to_vec().unwrap())
 }
 
 fn resolver(server: &NameServer, overrides: &[(&str, &str)]) -> Resolver {
     let overrides = overrides.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect();
     let timeout = Duration::from_millis(300);
-    Resolver::new(DnsSection { servers: vec![server.address.to_string()], overrides, timeout, ..DnsSection::default() })
-        .unwrap()
+    Resolver::new(DnsSection { overrides, timeout, ..section(server) }).unwrap()
+}
+
+fn section(server: &NameServer) -> DnsSection {
+    DnsSection { servers: vec![server.address.to_string()], ..DnsSection::default() }
 }
 
 fn on_runtime<R>(test: impl Future<Output = R>) -> R {
@@ -138,7 +117,7 @@ fn at(text: &str) -> SocketAddr {
 }
 
 fn ips(texts: &[&str]) -> Reply {
-    Reply::Addresses(texts.iter().map(|t| t.parse().unwrap()).collect())
+    Reply::Addresses(Vec::new(), texts.iter().map(|t| t.parse().unwrap()).collect())
 }
 
 #[test]
@@ -168,22 +147,17 @@ fn ipv6_is_asked_for_when_there_is_no_ipv4() {
 #[test]
 fn faults_are_told_apart_and_remembered() {
     let zone = [
-        ("gone.test", Reply::Code(3)),
-        ("empty.test", Reply::Addresses(Vec::new())),
-        ("broken.test", Reply::Code(2)),
-        ("refused.test", Reply::Code(5)),
+        ("gone.test", Reply::Code(ResponseCode::NXDomain)),
+        ("empty.test", ips(&[])),
+        ("broken.test", Reply::Code(ResponseCode::ServFail)),
+        ("refused.test", Reply::Code(ResponseCode::Refused)),
         ("silent.test", Reply::Silence),
     ];
     let server = NameServer::start(&zone);
     let resolver = resolver(&server, &[]);
-    for (name, not_found) in [
-        ("gone.test", true),
-        ("empty.test", true),
-        ("broken.test", false),
-        ("refused.test", false),
-        ("silent.test", false),
-    ] {
+    for (name, _) in zone {
         let fault = on_runtime(resolver.resolve(name, 80)).unwrap_err();
+        let not_found = ["gone.test", "empty.test"].contains(&name);
         assert_eq!(fault == DnsFault::NotFound, not_found, "{name}: {fault}");
         let asked = server.asked();
         assert_eq!(on_runtime(resolver.resolve(name, 80)), Err(fault), "{name}");
@@ -224,10 +198,9 @@ fn many_names_at_once_from_several_threads_all_get_their_own_answer() {
     let names: Vec<String> = (0..600).map(|i| format!("h{i}.test")).collect();
     let address = |i: usize| IpAddr::from([10, 0, (i / 256) as u8, (i % 256) as u8]);
     let zone: Vec<_> =
-        names.iter().enumerate().map(|(i, n)| (n.as_str(), Reply::Addresses(vec![address(i)]))).collect();
+        names.iter().enumerate().map(|(i, n)| (n.as_str(), Reply::Addresses(Vec::new(), vec![address(i)]))).collect();
     let server = NameServer::start(&zone);
-    let resolver =
-        Resolver::new(DnsSection { servers: vec![server.address.to_string()], ..DnsSection::default() }).unwrap();
+    let resolver = Resolver::new(section(&server)).unwrap();
     let threads: Vec<_> = (0..3)
         .map(|turn| {
             let (resolver, names) = (resolver.clone(), names.clone());
@@ -256,8 +229,8 @@ fn both_families_are_asked_for_when_that_is_wanted() {
     ];
     let server = NameServer::start(&zone);
     let of = |family, name: &str| {
-        let config = DnsSection { servers: vec![server.address.to_string()], family, ..DnsSection::default() };
-        let found = on_runtime(Resolver::new(config).unwrap().resolve(name, 80));
+        let resolver = Resolver::new(DnsSection { family, ..section(&server) }).unwrap();
+        let found = on_runtime(resolver.resolve(name, 80));
         found.map(|found| found.iter().map(|at| at.is_ipv6()).collect::<Vec<_>>()).map_err(|e| e.to_string())
     };
     assert_eq!(of(Family::Both, "both.test"), Ok(vec![false, true, false]));
@@ -272,12 +245,12 @@ fn both_families_are_asked_for_when_that_is_wanted() {
 fn aliases_are_followed_and_rings_and_loose_ends_have_no_address() {
     let address = || vec!["192.0.2.5".parse().unwrap()];
     let zone = [
-        ("one.test", Reply::Alias(vec!["a.test"], address())),
-        ("many.test", Reply::Alias(vec!["a.test", "b.test", "c.test"], address())),
-        ("ring.test", Reply::Alias(vec!["ring2.test"], Vec::new())),
-        ("ring2.test", Reply::Alias(vec!["ring.test"], Vec::new())),
-        ("loose.test", Reply::Alias(vec!["nobody.test"], Vec::new())),
-        ("nobody.test", Reply::Code(3)),
+        ("one.test", Reply::Addresses(vec!["a.test"], address())),
+        ("many.test", Reply::Addresses(vec!["a.test", "b.test", "c.test"], address())),
+        ("ring.test", Reply::Addresses(vec!["ring2.test"], Vec::new())),
+        ("ring2.test", Reply::Addresses(vec!["ring.test"], Vec::new())),
+        ("loose.test", Reply::Addresses(vec!["nobody.test"], Vec::new())),
+        ("nobody.test", Reply::Code(ResponseCode::NXDomain)),
     ];
     let server = NameServer::start(&zone);
     let resolver = resolver(&server, &[]);
@@ -292,7 +265,7 @@ fn aliases_are_followed_and_rings_and_loose_ends_have_no_address() {
 #[test]
 fn the_wire_says_how_long_an_answer_and_an_absence_hold() {
     let server = NameServer::start(&[("a.test", ips(&["192.0.2.1"])), ("gone.test", Reply::Gone(77))]);
-    let worker = Worker::start(&DnsSection { servers: vec![server.address.to_string()], ..DnsSection::default() });
+    let worker = Worker::start(&section(&server));
     let (_, ttl) = on_runtime(worker.look_up("a.test")).unwrap();
     assert!((200..=256).contains(&ttl.as_secs()), "{ttl:?}");
     let (fault, ttl) = on_runtime(worker.look_up("gone.test")).unwrap_err();

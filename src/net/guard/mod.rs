@@ -180,15 +180,11 @@ impl fmt::Display for Refused {
         if *own {
             return f.write_str("and that is never crawled");
         }
-        let net = IpNet::from(address.ip());
+        f.write_str("and only public addresses are crawled: allow it with --allow-net ")?;
         let port = address.port();
-        match net {
-            IpNet::V4(net) => {
-                write!(f, "and only public addresses are crawled: allow it with --allow-net {net}:{port}")
-            }
-            IpNet::V6(net) => {
-                write!(f, "and only public addresses are crawled: allow it with --allow-net '[{net}]:{port}'")
-            }
+        match IpNet::from(address.ip()) {
+            IpNet::V4(net) => write!(f, "{net}:{port}"),
+            IpNet::V6(net) => write!(f, "'[{net}]:{port}'"),
         }
     }
 }

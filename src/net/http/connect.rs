@@ -28,39 +28,24 @@ const READ: usize = 32 * 1024;
 /// A connection to one server.
 #[derive(Debug)]
 pub(super) struct Link {
-    stream: Tap,
+    /// What passed since the last request began.
+    pub(super) tap: Tap,
     /// Came, and not taken yet.
     unread: BytesMut,
     /// Bytes taken from the wire at a time at most.
     piece: usize,
-    target: Option<SocketAddr>,
-    relay: Option<Arc<Proxy>>,
-    tls_fault: Option<TlsFault>,
+    /// The address at its far end; none where a proxy looks the name up.
+    pub(super) target: Option<SocketAddr>,
+    /// The proxy that reads our requests and sends them on, rather than giving a tunnel.
+    pub(super) relay: Option<Arc<Proxy>>,
+    pub(super) tls_fault: Option<TlsFault>,
     /// It speaks old TLS, and what `tls.old` says of that.
     old: Option<TlsOld>,
-    uses: u32,
+    /// Requests sent over it, the present one included.
+    pub(super) uses: u32,
 }
 
 impl Link {
-    /// What passed since the last request began.
-    pub(super) fn tap(&self) -> &Tap {
-        &self.stream
-    }
-
-    /// The address at its far end; none where a proxy looks the name up.
-    pub(super) fn target(&self) -> Option<SocketAddr> {
-        self.target
-    }
-
-    /// The proxy that reads our requests and sends them on, rather than giving a tunnel.
-    pub(super) fn relay(&self) -> Option<&Proxy> {
-        self.relay.as_deref()
-    }
-
-    pub(super) fn tls_fault(&self) -> Option<TlsFault> {
-        self.tls_fault
-    }
-
     /// Whether credentials and cookies may go over it: the server is who it says, and TLS is not of the kind that can be broken.
     pub(super) fn is_trusted(&self) -> bool {
         self.tls_fault.is_none() && self.old.is_none_or(|old| old == TlsOld::Off)
@@ -68,24 +53,19 @@ impl Link {
 
     /// What was odd about TLS.
     pub(super) fn notes(&self) -> impl Iterator<Item = Note> + use<> {
-        let fault = self.tls_fault.map(|fault| fault.kind.note());
+        let fault = self.tls_fault.map(|fault| fault.note);
         fault.into_iter().chain(self.old.map(|_| Note::TlsOld))
-    }
-
-    /// Requests sent over it, the present one included.
-    pub(super) fn uses(&self) -> u32 {
-        self.uses
     }
 
     /// A request begins.
     pub(super) fn begin(&mut self) {
         self.uses = self.uses.saturating_add(1);
-        self.stream.begin();
+        self.tap.begin();
     }
 
     pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes).await?;
-        self.stream.flush().await
+        self.tap.write_all(bytes).await?;
+        self.tap.flush().await
     }
 
     /// What came and was not taken; whoever reads it takes it from the beginning.
@@ -96,7 +76,7 @@ impl Link {
     /// Waits for more; 0 at the end of the connection. May be dropped while it waits: no byte is lost.
     pub(super) async fn read_more(&mut self) -> io::Result<usize> {
         self.unread.reserve(self.piece);
-        self.stream.read_buf(&mut (&mut self.unread).limit(self.piece)).await
+        self.tap.read_buf(&mut (&mut self.unread).limit(self.piece)).await
     }
 
     /// Whether it is ready for another request, without waiting: nothing came after the answer, and the server has not closed.
@@ -106,7 +86,7 @@ impl Link {
         }
         self.unread = BytesMut::new(); // no room is kept for a connection that waits
         let mut byte = [0];
-        let stream = &mut self.stream;
+        let stream = &mut self.tap;
         poll_fn(|cx| {
             let looked = Pin::new(&mut *stream).poll_read(cx, &mut ReadBuf::new(&mut byte));
             Poll::Ready(looked.is_pending())
@@ -131,9 +111,9 @@ pub(super) async fn connect(
             (stream, fault, old)
         }
     };
-    let old = old.then(|| tls.old());
+    let old = old.then_some(tls.old);
     let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
     let relay = request.via.clone().filter(reads);
     let piece = if dial.config.throttle.is_some() { PIECE } else { READ };
-    Ok(Link { stream: Tap::new(wire), unread: BytesMut::new(), piece, target, relay, tls_fault, old, uses: 0 })
+    Ok(Link { tap: Tap::new(wire), unread: BytesMut::new(), piece, target, relay, tls_fault, old, uses: 0 })
 }

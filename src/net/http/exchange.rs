@@ -40,7 +40,7 @@ pub(super) async fn exchange(
     let _ = timeout(limit, link.send(&request_head)).await;
     injected(config.faults.wait("net.sent").await)?;
     let received = timeout(limit, response_head(link)).await;
-    timings.first_byte = link.tap().first_byte().map_or_else(|| start.elapsed(), |at| at.duration_since(start));
+    timings.first_byte = link.tap.first_byte().map_or_else(|| start.elapsed(), |at| at.duration_since(start));
     let response_head = received.unwrap_or_else(|_| Err(no_head_in_time(link, limit)))?;
     let Some(parsed) = head::parse_head(&response_head) else {
         return Err(Fault::new(Failure::BadHttp, "the head of the answer cannot be read"));
@@ -49,7 +49,7 @@ pub(super) async fn exchange(
     if status == Some(101) {
         return Err(Fault::new(Failure::BadHttp, "the server switched protocols without being asked to"));
     }
-    if let Some(proxy) = link.relay().filter(|_| status == Some(407)) {
+    if let Some(proxy) = link.relay.as_deref().filter(|_| status == Some(407)) {
         let detail =
             format!("the proxy {proxy} answered 407: it wants to know who asks, set user and password in its URL");
         return Err(Fault::new(Failure::Proxy, detail));
@@ -89,7 +89,7 @@ fn too_long() -> Fault {
 }
 
 fn no_head_in_time(link: &Link, limit: Duration) -> Fault {
-    let what = match link.tap().bytes() {
+    let what = match link.tap.bytes() {
         0 => "no byte of the answer".to_owned(),
         n => format!("only {n} bytes of an unfinished head"),
     };
@@ -98,18 +98,18 @@ fn no_head_in_time(link: &Link, limit: Duration) -> Fault {
 
 /// The connection ended before the head did.
 fn ended(link: &Link, why: &str) -> Fault {
-    let bytes = link.tap().bytes();
+    let bytes = link.tap.bytes();
     let detail = match bytes {
         0 => format!("{why}, before a byte of the answer"),
         n => format!("{why}, after {n} bytes of an unfinished head"),
     };
-    Fault { failure: Failure::Reset, detail, stale: link.uses() > 1 && bytes == 0 }
+    Fault { failure: Failure::Reset, detail, stale: link.uses > 1 && bytes == 0 }
 }
 
 /// The request. Credentials and cookies are those of this very URL, and only for a server that is who it says.
 fn build(request: &FetchRequest, link: &Link, access: &Access) -> Result<Vec<u8>, Fault> {
     let target = target(request.url.asked_tail())?;
-    let target = if link.relay().is_some() { absolute(&request.url, target)?.to_string() } else { target.to_string() };
+    let target = if link.relay.is_some() { absolute(&request.url, target)?.to_string() } else { target.to_string() };
     let mut out = format!("GET {target} HTTP/1.1\r\n").into_bytes();
     put_text(&mut out, "Host", &request.url.asked_authority())?;
     for (name, value) in &request.headers {
@@ -127,7 +127,7 @@ fn build(request: &FetchRequest, link: &Link, access: &Access) -> Result<Vec<u8>
     if link.is_trusted() && !request.anonymous {
         access.headers(&request.url).iter().for_each(|(name, value)| put(&mut out, name, value));
     }
-    if let Some(value) = link.relay().and_then(Proxy::authorization) {
+    if let Some(value) = link.relay.as_deref().and_then(Proxy::authorization) {
         put(&mut out, &header::PROXY_AUTHORIZATION, value);
     }
     out.extend_from_slice(b"\r\n");

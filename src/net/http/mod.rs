@@ -41,7 +41,7 @@ use super::dns::without_server;
 use super::guard::AddressPolicy;
 use super::head::ParsedHead;
 use super::pool::Pool;
-use super::protocol::{FetchFault, FetchFuture, FetchRequest, Fetched, Protocol, Timings};
+use super::protocol::{FetchFault, FetchRequest, Fetched, Timings};
 use super::proxy::Proxy;
 use super::throttle::Throttle;
 use super::tls::{TlsClient, TlsOld, TlsSetupError, TlsVerify};
@@ -126,15 +126,14 @@ impl Http {
         Self { tls, pool: Pool::new(config.idle, config.max_idle), config }
     }
 
-    /// Connections waiting to be used again.
-    pub fn idle_connections(&self) -> usize {
-        self.pool.len()
-    }
-
-    async fn fetch_one(&self, request: &FetchRequest) -> Result<Fetched, FetchFault> {
+    /// Fetches one URL. Never panics on what a server sends; every phase has its time-out. Dropping it closes its connection.
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub async fn fetch(&self, request: FetchRequest) -> Result<Fetched, FetchFault> {
         let start = Instant::now();
         let mut timings = Timings::default();
-        let result = self.attempt(request, &mut timings).await;
+        let result = Box::pin(self.attempt(&request, &mut timings)).await;
         timings.total = start.elapsed();
         result.map(|fetched| Fetched { timings, ..fetched }).map_err(|Fault { failure, detail, .. }| FetchFault {
             failure,
@@ -207,28 +206,18 @@ impl Http {
             body: received.document,
             exact: received.exact,
             cut: received.cut,
-            peer: link.target(),
+            peer: link.target,
             timings: *timings,
-            tls_fault: link.tls_fault().map(|fault| fault.to_string()),
+            tls_fault: link.tls_fault.map(|fault| fault.to_string()),
             notes: link.notes().chain(received.note).collect(),
-            reused: link.uses() > 1,
+            reused: link.uses > 1,
             version,
-            wire_bytes: link.tap().bytes(),
+            wire_bytes: link.tap.bytes(),
         };
         if received.ended && form.keeps && link.settle().await {
-            self.pool.put(Key::of(request, link.target()), link);
+            self.pool.put(Key::of(request, link.target), link);
         }
         Ok(fetched)
-    }
-}
-
-impl Protocol for Http {
-    fn schemes(&self) -> &[Scheme] {
-        &[Scheme::Http, Scheme::Https]
-    }
-
-    fn fetch(&self, request: FetchRequest) -> FetchFuture<'_> {
-        Box::pin(async move { self.fetch_one(&request).await })
     }
 }
 

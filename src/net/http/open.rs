@@ -12,9 +12,8 @@ use crate::domain::url::Scheme;
 
 use super::super::protocol::{FetchRequest, Timings};
 use super::super::proxy::Proxy;
-use super::socks::{self, Place};
 use super::tunnel::{self, Refused};
-use super::{Fault, HttpConfig, literal};
+use super::{Fault, HttpConfig, literal, socks};
 
 /// The addresses of this machine that connections come from (`fetch.source_address`); where there is none for the family
 /// of the target the system chooses.
@@ -114,13 +113,11 @@ impl Dial<'_> {
             None if proxy.is_socks() || url.scheme() == Scheme::Https => format!("{}:{}", url.host(), url.port()),
             None => return Ok(tcp),
         };
-        let dug = match (proxy.is_socks(), target) {
-            (true, Some(address)) => socks::dig(tcp, proxy, Place::Address(address)).await,
-            (true, None) => match literal(url.host(), url.port()) {
-                Some(address) => socks::dig(tcp, proxy, Place::Address(address)).await,
-                None => socks::dig(tcp, proxy, Place::Name(url.host(), url.port())).await,
-            },
-            (false, _) => tunnel::dig(&mut tcp, proxy, &place).await.map(|()| tcp),
+        let dug = if proxy.is_socks() {
+            let place = (url.host(), url.port());
+            socks::dig(tcp, proxy, target.or_else(|| literal(place.0, place.1)), place).await
+        } else {
+            tunnel::dig(&mut tcp, proxy, &place).await.map(|()| tcp)
         };
         dug.map_err(|refused @ Refused { elsewhere, .. }| {
             let detail = format!("the proxy {proxy} does not connect to {place}: {refused}");

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -42,19 +43,20 @@ pub(super) async fn secure(
     if tls.is_known_old(&origin) {
         return speak_old(dial, tcp, &name, tls, timings).await;
     }
-    let failed = match in_time(dial, TlsConnector::from(tls.config()).connect(name.clone(), tcp), timings).await? {
-        Ok(stream) => {
-            let fault = tls.fault(&name, stream.get_ref().1.peer_certificates());
-            return Ok(Secured { stream: Box::new(stream), fault, old: false });
-        }
-        Err(error) => error,
-    };
+    let failed =
+        match in_time(dial, TlsConnector::from(Arc::clone(&tls.config)).connect(name.clone(), tcp), timings).await? {
+            Ok(stream) => {
+                let fault = tls.fault(&name, stream.get_ref().1.peer_certificates());
+                return Ok(Secured { stream: Box::new(stream), fault, old: false });
+            }
+            Err(error) => error,
+        };
     let (failure, detail) = handshake_fault(&failed);
     let weak = tls.is_weak(&failed);
     if !weak && !is_no_common_ground(&failed) {
         return Err(Fault::new(failure, detail));
     }
-    if !tls.old().is_spoken() {
+    if !tls.old.is_spoken() {
         return Err(unspoken(tls, &failed, failure, detail, weak));
     }
     log::debug!("no common TLS with rustls, trying old TLS: host={} why={detail:?}", dial.request.url.host());
@@ -75,7 +77,7 @@ fn unspoken(tls: &TlsClient, failed: &io::Error, failure: Failure, detail: Strin
     if weak || failed.get_ref().is_none_or(|inner| !inner.is::<rustls::Error>()) {
         return Fault::new(failure, detail);
     }
-    let advice = tls.old().advice();
+    let advice = tls.old.advice();
     Fault::new(
         Failure::TlsOld,
         format!("the server offers none of the modern suites of TLS 1.2 and 1.3 ({detail}); {advice}"),
@@ -91,16 +93,16 @@ async fn speak_old(
     timings: &mut Timings,
 ) -> Result<Secured, Fault> {
     let origin = dial.request.url.authority();
-    let shaken = in_time(dial, tls.speaker().connect(name, tcp), timings).await?;
+    let shaken = in_time(dial, tls.speaker.connect(name, tcp), timings).await?;
     let stream = shaken.map_err(|error| {
-        tls.know_old(&origin, false);
+        tls.known_old.set(&origin, false);
         Fault::new(Failure::Tls, error.to_string())
     })?;
     let old = !stream.is_modern();
-    tls.know_old(&origin, old);
+    tls.known_old.set(&origin, old);
     let chain = stream.chain();
     if let Some(fault) = tls.refused(name, &chain) {
-        return Err(Fault::new(fault.kind.failure(), format!("{fault}; {STRICT}")));
+        return Err(Fault::new(fault.failure, format!("{fault}; {STRICT}")));
     }
     log::debug!("connected with old TLS: host={} spoken={:?}", dial.request.url.host(), stream.spoken());
     let fault = tls.fault(name, Some(&chain));
@@ -115,7 +117,7 @@ async fn speak_old(
     tls: &TlsClient,
     _: &mut Timings,
 ) -> Result<Secured, Fault> {
-    Err(Fault::new(Failure::TlsOld, tls.old().advice()))
+    Err(Fault::new(Failure::TlsOld, tls.old.advice()))
 }
 
 /// A handshake within its time, which is added to the timings.

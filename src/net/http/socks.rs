@@ -9,18 +9,17 @@ use tokio_socks::{Error, TargetAddr};
 use super::super::proxy::Proxy;
 use super::tunnel::Refused;
 
-/// Where a way leads: to an address, or to a name that the proxy looks up.
-pub(super) enum Place<'a> {
-    Address(SocketAddr),
-    Name(&'a str, u16),
-}
-
-/// Asks the proxy at the other end of `stream` for a way to `place`.
-pub(super) async fn dig(stream: TcpStream, proxy: &Proxy, place: Place<'_>) -> Result<TcpStream, Refused> {
-    let target = match place {
-        Place::Address(address) => TargetAddr::Ip(address),
-        Place::Name(name, _) if name.len() > 255 => return Err(Refused::new("SOCKS takes no name so long")),
-        Place::Name(name, port) => TargetAddr::Domain(name.into(), port),
+/// Asks the proxy at the other end of `stream` for a way to an address, or to a name that the proxy looks up.
+pub(super) async fn dig(
+    stream: TcpStream,
+    proxy: &Proxy,
+    address: Option<SocketAddr>,
+    (name, port): (&str, u16),
+) -> Result<TcpStream, Refused> {
+    let target = match address {
+        Some(address) => TargetAddr::Ip(address),
+        None if name.len() > 255 => return Err(Refused::new("SOCKS takes no name so long")),
+        None => TargetAddr::Domain(name.into(), port),
     };
     let way = match proxy.socks_login() {
         Some((user, password)) => Socks5Stream::connect_with_password_and_socket(stream, target, user, password).await,

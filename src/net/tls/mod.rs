@@ -37,25 +37,17 @@ pub enum TlsVerify {
 /// TLS could not be set up; a fault of the program or its configuration, not of a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum TlsSetupError {
-    /// rustls refused its own parts.
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
-    /// The root certificates cannot be used.
     #[error("the root certificates cannot be used: {0}")]
     Roots(#[from] rustls::client::VerifierBuilderError),
-    /// BoringSSL refused its own parts.
     #[cfg(feature = "old-tls")]
     #[error("old TLS cannot be set up: {0}")]
     Old(#[from] boring::error::ErrorStack),
-    /// A file of `tls.roots`.
     #[error("tls.roots: {}: {why}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    File { path: PathBuf, why: String },
 }
 
 /// The certificates of PEM files (`tls.roots`).
@@ -88,12 +80,16 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 pub struct TlsClient {
     /// What to do about bad certificates.
     verify: TlsVerify,
-    config: Arc<ClientConfig>,
+    /// The configuration for a connection.
+    pub config: Arc<ClientConfig>,
     judge: Arc<WebPkiServerVerifier>,
-    old: TlsOld,
-    known_old: old::Known,
+    /// What is done about servers of old TLS.
+    pub old: TlsOld,
+    /// The servers that speak old TLS only.
+    pub known_old: old::Known,
+    /// What speaks old TLS.
     #[cfg(feature = "old-tls")]
-    speaker: old::Speaker,
+    pub speaker: old::Speaker,
 }
 
 impl TlsClient {
@@ -140,26 +136,9 @@ impl TlsClient {
         Self { old, ..self }
     }
 
-    /// What is done about servers of old TLS.
-    pub fn old(&self) -> TlsOld {
-        self.old
-    }
-
     /// Whether the server of `origin` spoke nothing newer when it was last asked.
     pub fn is_known_old(&self, origin: &str) -> bool {
         self.old.is_spoken() && self.known_old.has(origin)
-    }
-
-    /// Remembers of a server whether it speaks old TLS only.
-    #[cfg(feature = "old-tls")]
-    pub fn know_old(&self, origin: &str, old: bool) {
-        self.known_old.set(origin, old);
-    }
-
-    /// What speaks old TLS.
-    #[cfg(feature = "old-tls")]
-    pub fn speaker(&self) -> &old::Speaker {
-        &self.speaker
     }
 
     /// Whether the server proved its key in a way that is too weak for rustls (RSA of 1,024 bits, say), which is no reason not to
@@ -174,23 +153,17 @@ impl TlsClient {
         if self.verify == TlsVerify::Strict { self.judged(name, Some(chain)) } else { None }
     }
 
-    /// The configuration for a connection.
-    pub fn config(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.config)
-    }
-
     /// What is wrong with the certificates of a finished handshake, under `record`; asked for resumed sessions too.
     pub fn fault(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<TlsFault> {
         if self.verify == TlsVerify::Record { self.judged(name, chain) } else { None }
     }
 
     fn judged(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<TlsFault> {
-        let other = |words| Some(TlsFault { kind: FaultKind::Other, words });
         let Some((leaf, others)) = chain.and_then(<[_]>::split_first) else {
-            return other("the server sent no certificate");
+            return Some(TlsFault::other("the server sent no certificate"));
         };
         let Some(now) = self.config.time_provider.current_time() else {
-            return other("the time is not known");
+            return Some(TlsFault::other("the time is not known"));
         };
         self.judge.verify_server_cert(leaf, others, name, &[], now).err().map(|error| TlsFault::of(&error, leaf))
     }
@@ -203,78 +176,52 @@ pub const STRICT: &str = "tls.verify = strict refuses it";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{words}")]
 pub struct TlsFault {
-    /// Which of the faults told apart.
-    pub kind: FaultKind,
+    /// The remark on a capture, under `record`.
+    pub note: Note,
+    /// The reason of the failure, under `strict`.
+    pub failure: Failure,
     /// The fault in words; never the library's, which are for its developers.
     pub words: &'static str,
 }
 
-/// The faults of certificates that are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// Its time is over, or has not begun.
-    Expired,
-    /// It is for another name.
-    Name,
-    /// It is signed by itself.
-    SelfSigned,
-    /// It is signed by somebody unknown.
-    Issuer,
-    /// Anything else.
-    Other,
-}
-
-impl FaultKind {
-    /// The remark on a capture, under `record`.
-    pub fn note(self) -> Note {
-        match self {
-            Self::Expired => Note::TlsExpired,
-            Self::Name => Note::TlsName,
-            Self::SelfSigned => Note::TlsSelfSigned,
-            Self::Issuer => Note::TlsIssuer,
-            Self::Other => Note::TlsCertificate,
-        }
-    }
-
-    /// The reason of the failure, under `strict`.
-    pub fn failure(self) -> Failure {
-        match self {
-            Self::Expired => Failure::TlsExpired,
-            Self::Name => Failure::TlsName,
-            Self::SelfSigned => Failure::TlsSelfSigned,
-            Self::Issuer => Failure::TlsIssuer,
-            Self::Other => Failure::TlsCertificate,
-        }
-    }
-}
-
 impl TlsFault {
     /// A key or a signature that only old TLS takes.
-    pub const WEAK: Self =
-        Self { kind: FaultKind::Other, words: "the certificate's key or its signatures are too weak" };
+    pub const WEAK: Self = Self::other("the certificate's key or its signatures are too weak");
+
+    /// One that is not told apart from others.
+    const fn other(words: &'static str) -> Self {
+        Self { note: Note::TlsCertificate, failure: Failure::TlsCertificate, words }
+    }
 
     /// What the verifier's error on `leaf` means.
     fn of(error: &rustls::Error, leaf: &CertificateDer<'_>) -> Self {
         use CertificateError as C;
-        use FaultKind::{Expired, Issuer, Name, Other, SelfSigned};
         let rustls::Error::InvalidCertificate(fault) = error else {
-            return Self { kind: Other, words: "the certificate cannot be checked" };
+            return Self::other("the certificate cannot be checked");
         };
-        let (kind, words) = match fault {
-            C::Expired | C::ExpiredContext { .. } => (Expired, "the certificate has expired"),
-            C::NotValidYet | C::NotValidYetContext { .. } => (Expired, "the certificate is not valid yet"),
-            C::NotValidForName | C::NotValidForNameContext { .. } => (Name, "the certificate is for another name"),
+        let (note, failure, words) = match fault {
+            C::Expired | C::ExpiredContext { .. } => {
+                (Note::TlsExpired, Failure::TlsExpired, "the certificate has expired")
+            }
+            C::NotValidYet | C::NotValidYetContext { .. } => {
+                (Note::TlsExpired, Failure::TlsExpired, "the certificate is not valid yet")
+            }
+            C::NotValidForName | C::NotValidForNameContext { .. } => {
+                (Note::TlsName, Failure::TlsName, "the certificate is for another name")
+            }
             // webpki calls a self-signed certificate of an authority, used as a server's, something of its own.
             C::UnknownIssuer | C::Other(_) if is_self_signed(leaf) => {
-                (SelfSigned, "the certificate is signed by itself")
+                (Note::TlsSelfSigned, Failure::TlsSelfSigned, "the certificate is signed by itself")
             }
-            C::UnknownIssuer => (Issuer, "the certificate is signed by an unknown issuer"),
-            C::Revoked => (Other, "the certificate has been revoked"),
-            C::BadEncoding | C::BadSignature => (Other, "the certificate is damaged"),
-            C::InvalidPurpose | C::InvalidPurposeContext { .. } => (Other, "the certificate is not one for servers"),
-            _ => (Other, "the certificate is malformed or of a kind that is not supported"),
+            C::UnknownIssuer => (Note::TlsIssuer, Failure::TlsIssuer, "the certificate is signed by an unknown issuer"),
+            C::Revoked => return Self::other("the certificate has been revoked"),
+            C::BadEncoding | C::BadSignature => return Self::other("the certificate is damaged"),
+            C::InvalidPurpose | C::InvalidPurposeContext { .. } => {
+                return Self::other("the certificate is not one for servers");
+            }
+            _ => return Self::other("the certificate is malformed or of a kind that is not supported"),
         };
-        Self { kind, words }
+        Self { note, failure, words }
     }
 }
 
@@ -288,7 +235,7 @@ pub fn handshake_fault(error: &std::io::Error) -> (Failure, String) {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(cause)))) => {
             match cause.downcast_ref::<TlsFault>() {
-                Some(fault) => (fault.kind.failure(), format!("{fault}; {STRICT}")),
+                Some(fault) => (fault.failure, format!("{fault}; {STRICT}")),
                 None => (Failure::Tls, "the certificate cannot be used".to_owned()),
             }
         }

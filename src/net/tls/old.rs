@@ -78,9 +78,8 @@ pub fn is_no_common_ground(error: &io::Error) -> bool {
                 | AlertDescription::ProtocolVersion
                 | AlertDescription::InsufficientSecurity
         ),
-        Some(E::PeerIncompatible(_)) => true,
-        Some(E::PeerMisbehaved(fault)) => {
-            matches!(fault, PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme)
+        Some(E::PeerIncompatible(_) | E::PeerMisbehaved(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme)) => {
+            true
         }
         Some(_) => false,
         None => matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset),
@@ -99,6 +98,8 @@ mod speak {
     use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
     use tokio::net::TcpStream;
     use tokio_boring::{SslStream, SslStreamBuilder};
+
+    use crate::net::tap::writes_to;
 
     /// All that BoringSSL has but for pre-shared keys; the last three only when they are named.
     const SUITES: &str = "ALL:!PSK:ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA256:DES-CBC3-SHA";
@@ -192,19 +193,7 @@ mod speak {
         }
     }
 
-    impl AsyncWrite for OldStream {
-        fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-            Pin::new(&mut self.0).poll_write(cx, buf)
-        }
-
-        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Pin::new(&mut self.0).poll_flush(cx)
-        }
-
-        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Pin::new(&mut self.0).poll_shutdown(cx)
-        }
-    }
+    writes_to!(OldStream.0);
 
     /// TCP that knows whether it was read to its end.
     #[derive(Debug)]
@@ -222,17 +211,5 @@ mod speak {
         }
     }
 
-    impl AsyncWrite for Ending {
-        fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-            Pin::new(&mut self.tcp).poll_write(cx, buf)
-        }
-
-        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Pin::new(&mut self.tcp).poll_flush(cx)
-        }
-
-        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Pin::new(&mut self.tcp).poll_shutdown(cx)
-        }
-    }
+    writes_to!(Ending.tcp);
 }

@@ -9,7 +9,6 @@ use super::{Check, CheckError, CheckRules, Fault, Note, Report, Result};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::found_as::FoundAs;
-use crate::domain::partition::Partition;
 use crate::domain::rank;
 use crate::domain::reach::Reach;
 use crate::domain::url::PageUrl;
@@ -180,11 +179,11 @@ impl<'a> Pass<'a> {
     }
 
     pub fn host_at(&self, host: &str) -> HostAt {
-        HostAt { partition: Partition::of_host(host), host: self.prints.host(host) }
+        HostAt::of(&self.prints, host)
     }
 
     pub fn key_of(&self, url: &PageUrl) -> SeenKey {
-        self.host_at(url.host()).crawl(CrawlId::default()).url(self.prints.url(url))
+        SeenKey::of(&self.prints, CrawlId::default(), url)
     }
 
     /// The URLs that a text of the archive may name: the text itself, and the one that is asked for under this spelling.

@@ -9,9 +9,9 @@ mod tests;
 use std::cmp::Reverse;
 
 use crate::base::time::UnixMillis;
-use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
+use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use crate::domain::partition::Partition;
-use crate::domain::url::Scheme;
+use crate::domain::url::{PageUrl, Scheme};
 
 pub use crate::domain::fingerprint::ContentDigest;
 pub use meta::MetaKey;
@@ -20,26 +20,12 @@ pub use range::{KeyRange, after, successor};
 
 /// Why bytes are no key of the kind asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum KeyError {
-    /// Too short or too long.
     #[error("{kind} has {wanted} bytes, not {found}")]
-    Length {
-        /// The kind of key.
-        kind: &'static str,
-        /// Its width.
-        wanted: usize,
-        /// The width found.
-        found: usize,
-    },
-    /// A field has no such value.
+    Length { kind: &'static str, wanted: usize, found: usize },
     #[error("{kind} has a {field} that does not exist")]
-    Field {
-        /// The kind of key.
-        kind: &'static str,
-        /// The field.
-        field: &'static str,
-    },
-    /// No name of a single record.
+    Field { kind: &'static str, field: &'static str },
     #[error("no record of this name is known")]
     Name,
 }
@@ -61,6 +47,7 @@ macro_rules! fixed_key {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(missing_docs, reason = "each name says it")]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
 
         impl $name {
@@ -91,11 +78,8 @@ macro_rules! fixed_key {
 fixed_key! {
     /// `queue`: one URL to fetch. Within a host and crawl by rank, then order, both ascending.
     QueueKey {
-        /// Partition of the host.
         partition: Partition,
-        /// The host.
         host: HostKey,
-        /// The crawl.
         crawl: CrawlId,
         /// 0 is fetched first.
         rank: u8,
@@ -107,9 +91,7 @@ fixed_key! {
 fixed_key! {
     /// `host_state`: one host.
     HostAt {
-        /// Partition of the host.
         partition: Partition,
-        /// The host.
         host: HostKey,
     }
 }
@@ -117,11 +99,8 @@ fixed_key! {
 fixed_key! {
     /// `host_counts`: one host in one crawl.
     HostCrawl {
-        /// Partition of the host.
         partition: Partition,
-        /// The host.
         host: HostKey,
-        /// The crawl.
         crawl: CrawlId,
     }
 }
@@ -129,13 +108,11 @@ fixed_key! {
 fixed_key! {
     /// `waiting`: a host that may be activated. Within a partition by best rank, then order.
     WaitingKey {
-        /// Partition of the host.
         partition: Partition,
         /// Best rank among the host's URLs.
         rank: u8,
         /// Place in the row; a host that yields gets a new one.
         order: u64,
-        /// The host.
         host: HostKey,
     }
 }
@@ -143,11 +120,9 @@ fixed_key! {
 fixed_key! {
     /// `parked`: a host that may not be activated before a time.
     ParkedKey {
-        /// Partition of the host.
         partition: Partition,
         /// Not before this.
         time: UnixMillis,
-        /// The host.
         host: HostKey,
     }
 }
@@ -155,15 +130,11 @@ fixed_key! {
 fixed_key! {
     /// `due`: a URL to fetch again, not before a time.
     DueKey {
-        /// Partition of the host.
         partition: Partition,
         /// Not before this.
         time: UnixMillis,
-        /// The host.
         host: HostKey,
-        /// The crawl.
         crawl: CrawlId,
-        /// The URL.
         url: UrlKey,
     }
 }
@@ -171,13 +142,9 @@ fixed_key! {
 fixed_key! {
     /// `seen`: one URL in one crawl. `rejected` has keys of the same shape.
     SeenKey {
-        /// Partition of the host.
         partition: Partition,
-        /// The host.
         host: HostKey,
-        /// The crawl.
         crawl: CrawlId,
-        /// The URL.
         url: UrlKey,
     }
 }
@@ -188,13 +155,9 @@ pub type RejectedKey = SeenKey;
 fixed_key! {
     /// `pages`: one capture of a URL; the newest sorts first.
     PageKey {
-        /// Partition of the host.
         partition: Partition,
-        /// The host.
         host: HostKey,
-        /// The crawl.
         crawl: CrawlId,
-        /// The URL.
         url: UrlKey,
         /// When it was captured; its bits are inverted on disk.
         captured: Reverse<UnixMillis>,
@@ -204,9 +167,7 @@ fixed_key! {
 fixed_key! {
     /// `robots`: one robots.txt.
     RobotsKey {
-        /// Partition of the host.
         partition: Partition,
-        /// The host.
         host: HostKey,
         /// http or https.
         scheme: Scheme,
@@ -218,7 +179,6 @@ fixed_key! {
 fixed_key! {
     /// `content`: a digest of a decoded payload.
     ContentKey {
-        /// The digest.
         digest: ContentDigest,
     }
 }
@@ -230,6 +190,11 @@ impl From<ContentDigest> for ContentKey {
 }
 
 impl HostAt {
+    /// The host with this name.
+    pub fn of(prints: &Fingerprinter, name: &str) -> Self {
+        Self { partition: Partition::of_host(name), host: prints.host(name) }
+    }
+
     /// This host in `crawl`.
     pub fn crawl(self, crawl: CrawlId) -> HostCrawl {
         HostCrawl { partition: self.partition, host: self.host, crawl }
@@ -252,11 +217,6 @@ impl HostAt {
 }
 
 impl HostCrawl {
-    /// The host, whatever the crawl.
-    pub fn host_at(self) -> HostAt {
-        HostAt { partition: self.partition, host: self.host }
-    }
-
     /// One URL of this host and crawl.
     pub fn url(self, url: UrlKey) -> SeenKey {
         SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url }
@@ -269,9 +229,9 @@ impl HostCrawl {
 }
 
 impl SeenKey {
-    /// The host and crawl of this URL.
-    pub fn host_crawl(self) -> HostCrawl {
-        HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
+    /// This URL in this crawl.
+    pub fn of(prints: &Fingerprinter, crawl: CrawlId, url: &PageUrl) -> Self {
+        HostAt::of(prints, url.host()).crawl(crawl).url(prints.url(url))
     }
 
     /// The capture of this URL at that time.
@@ -287,37 +247,24 @@ impl SeenKey {
     }
 }
 
-impl QueueKey {
-    /// The host and crawl of this entry.
-    pub fn host_crawl(self) -> HostCrawl {
-        HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
-    }
+/// What a key says of its host, or of its URL, by the fields that both have.
+macro_rules! less_of {
+    ($($name:ident: $less:ident = $to:ident { $($field:ident),* };)*) => {$(
+        impl $name {
+            #[doc = concat!("The [`", stringify!($to), "`] in it.")]
+            pub fn $less(self) -> $to {
+                $to { $($field: self.$field),* }
+            }
+        }
+    )*};
 }
 
-impl DueKey {
-    /// The URL, whatever the time.
-    pub fn seen(self) -> SeenKey {
-        SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
-    }
-}
-
-impl PageKey {
-    /// The URL, whatever the capture.
-    pub fn seen(self) -> SeenKey {
-        SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
-    }
-}
-
-impl WaitingKey {
-    /// The host of this entry.
-    pub fn host_at(self) -> HostAt {
-        HostAt { partition: self.partition, host: self.host }
-    }
-}
-
-impl ParkedKey {
-    /// The host of this entry.
-    pub fn host_at(self) -> HostAt {
-        HostAt { partition: self.partition, host: self.host }
-    }
+less_of! {
+    HostCrawl: host_at = HostAt { partition, host };
+    WaitingKey: host_at = HostAt { partition, host };
+    ParkedKey: host_at = HostAt { partition, host };
+    QueueKey: host_crawl = HostCrawl { partition, host, crawl };
+    SeenKey: host_crawl = HostCrawl { partition, host, crawl };
+    DueKey: seen = SeenKey { partition, host, crawl, url };
+    PageKey: seen = SeenKey { partition, host, crawl, url };
 }

@@ -113,13 +113,6 @@ fn a_queue_key_is_laid_out_as_documented() {
 }
 
 #[test]
-fn the_newest_capture_sorts_first() {
-    let url = seen_of((1, [2; 8], 3, [4; 12], 0, 0));
-    assert!(url.page(UnixMillis(2)).encode() < url.page(UnixMillis(1)).encode());
-    assert!(url.page(UnixMillis(u64::MAX)).encode() < url.page(UnixMillis(0)).encode());
-}
-
-#[test]
 fn a_scheme_that_does_not_exist_is_named() {
     let mut bytes = HostAt { partition: Partition(1), host: HostKey([2; 8]) }.robots(Scheme::Https, 443).encode();
     bytes[10] = 9;

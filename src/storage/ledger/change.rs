@@ -120,10 +120,9 @@ pub enum Ending {
 
 /// The effects of one page, committed together (I3).
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct PageChange {
-    /// The page's URL.
     pub url: PageUrl,
-    /// How it ends.
     pub ending: Ending,
     /// The best way known to it when it was taken from its queue.
     pub taken: Reach,
@@ -135,7 +134,6 @@ pub struct PageChange {
     pub capture: Option<PageRecord>,
     /// Set when it is the first with its content.
     pub first_with: Option<(ContentDigest, ContentValue)>,
-    /// The links it holds.
     pub links: LinkChange,
     /// The state of its host's politeness, encoded.
     pub pace: Option<Vec<u8>>,
@@ -191,18 +189,15 @@ impl LinkChange {
 
 /// One entry in the Store's work, in order.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum Change {
-    /// A page.
     Page(Box<PageChange>),
     /// Seeds, or links handed over.
     Links(Box<LinkChange>),
     /// robots.txt of a host, with the host's politeness and the sitemaps it names.
     Robots {
-        /// Whose.
         key: RobotsKey,
-        /// The host's name.
         host: String,
-        /// What was learned.
         value: Box<RobotsValue>,
         /// The state of the host's politeness, encoded.
         pace: Option<Vec<u8>>,
@@ -211,9 +206,7 @@ pub enum Change {
     },
     /// Settings changed while the crawl runs; `rules` is the number of the rules in force from here on.
     Settings {
-        /// The record.
         record: Box<LiveSettings>,
-        /// Number of the rules.
         rules: u32,
         /// Digest of the rules that judge URLs.
         digest: [u8; 16],
@@ -222,7 +215,6 @@ pub enum Change {
     },
     /// A host gives up its place: to the end of its front queue, or parked until a time.
     Yield {
-        /// Whose.
         at: HostAt,
         /// Parked until this; `None` sends it to the end of its queue.
         until: Option<UnixMillis>,
@@ -235,16 +227,12 @@ pub enum Change {
     Promote(Vec<DueKey>),
     /// The operator says something of a host.
     Order {
-        /// Its name.
         host: String,
-        /// What is said.
         order: HostOrder,
     },
     /// Waiting URLs are turned away after all; those in somebody's hands stay.
     DropUrls {
-        /// Which.
         urls: Vec<SeenKey>,
-        /// Why.
         reason: Rejection,
     },
     /// URLs whose latest captures these are are queued once more; their captures stay.

@@ -2,7 +2,6 @@
 
 use super::{Done, Ledger, PageChange, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::found_as::FoundAs;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::url::PageUrl;
@@ -25,25 +24,22 @@ impl Ledger {
         now: UnixMillis,
     ) {
         let capture = page.capture.as_ref();
-        let (attempts, hops, seed, found, discovered, origin, via) = match entry {
-            Some(e) => (e.attempts.saturating_add(1), e.hops, e.seed, e.found, e.discovered, e.origin, e.via),
-            None => (1, 0, false, FoundAs::Link, now, None, None),
-        };
+        let entry = entry.unwrap_or_else(|| QueueEntry::new(&page.url, reach.depth, now));
         let kept = FailedValue {
             url: page.url.as_str().to_owned(),
             reason,
             status: capture.map(|c| c.status),
             when: now,
             captured: capture.map(|c| c.fetched),
-            attempts,
+            attempts: entry.attempts.saturating_add(1),
             depth: reach.depth,
             limit: reach.limit,
-            hops,
-            seed,
-            found,
-            discovered,
-            origin,
-            via,
+            hops: entry.hops,
+            seed: entry.seed,
+            found: entry.found,
+            discovered: entry.discovered,
+            origin: entry.origin,
+            via: entry.via,
             spelling: page.url.spelling().map(str::to_owned),
         };
         self.counters.failed += 1;

@@ -30,6 +30,18 @@ pub(super) struct Row {
     sitemap: Option<UnixMillis>,
 }
 
+impl Row {
+    /// Gives a host that has none its name; false when it has another.
+    fn is_named(&mut self, name: &str, counters: &mut Counters) -> bool {
+        if self.state.name.is_empty() {
+            self.state.name = name.to_owned();
+            self.state_changed = true;
+            counters.hosts += 1;
+        }
+        self.state.name == name
+    }
+}
+
 /// The hosts of the ledger: those of the batch under construction and those kept from before.
 pub(super) struct Hosts {
     crawl: CrawlId,
@@ -78,10 +90,8 @@ impl Hosts {
         counters: &mut Counters,
     ) -> Result<()> {
         let row = self.row(txn, at)?;
-        if let Some(name) = name.filter(|_| row.state.name.is_empty()) {
-            row.state.name = name.to_owned();
-            row.state_changed = true;
-            counters.hosts += 1;
+        if let Some(name) = name {
+            row.is_named(name, counters);
         }
         if let Some(pace) = pace.filter(|pace| row.state.pace != *pace) {
             row.state.pace = pace.to_vec();
@@ -92,14 +102,7 @@ impl Hosts {
 
     /// True when `at` is this host's own key; false when another host has it already (a collision).
     pub fn is_named(&mut self, txn: &Txn<'_>, at: HostAt, name: &str, counters: &mut Counters) -> Result<bool> {
-        let row = self.row(txn, at)?;
-        if row.state.name.is_empty() {
-            row.state.name = name.to_owned();
-            row.state_changed = true;
-            counters.hosts += 1;
-            return Ok(true);
-        }
-        Ok(row.state.name == name)
+        Ok(self.row(txn, at)?.is_named(name, counters))
     }
 
     /// What the operator has said of the host.

@@ -13,7 +13,7 @@ mod orders;
 mod requeue;
 mod seeds;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,6 @@ use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
-use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
@@ -104,8 +103,7 @@ impl Ledger {
 
     /// Key of a URL in `seen`.
     pub fn seen_key(&self, url: &PageUrl) -> SeenKey {
-        let at = HostAt { partition: Partition::of_host(url.host()), host: self.rules.prints.host(url.host()) };
-        at.crawl(self.rules.crawl).url(self.rules.prints.url(url))
+        SeenKey::of(&self.rules.prints, self.rules.crawl, url)
     }
 
     /// Applies one change to the batch under construction.

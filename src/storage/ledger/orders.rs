@@ -3,7 +3,6 @@
 use super::{Done, Found, Leased, Ledger, Result};
 use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrder;
-use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::storage::keys::{HostAt, SeenKey};
@@ -14,7 +13,7 @@ use crate::storage::values::{OrderedHosts, QueueEntry, UrlState};
 impl Ledger {
     /// Keeps an order, and the host on the list of those that have any.
     pub(super) fn order(&mut self, txn: &mut Txn<'_>, host: &str, order: HostOrder, now: UnixMillis) -> Result<Done> {
-        let at = HostAt { partition: Partition::of_host(host), host: self.rules.prints.host(host) };
+        let at = HostAt::of(&self.rules.prints, host);
         if !self.hosts.is_named(txn, at, host, &mut self.counters)? {
             log::error!("host key collision: no order can be given to {host}");
             return Ok(Done::default());

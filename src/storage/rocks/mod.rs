@@ -74,11 +74,6 @@ impl RocksStorage {
         Ok(())
     }
 
-    /// The data folder.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     /// Does something with the open database.
     fn with<T>(&self, doing: &'static str, f: impl FnOnce(&DB) -> Result<T, StorageError>) -> Result<T, StorageError> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);

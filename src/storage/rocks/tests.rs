@@ -51,8 +51,7 @@ fn new_folders_get_different_seeds() {
 
 #[test]
 fn a_folder_in_use_is_refused_by_name() {
-    let dir = tempfile::tempdir().unwrap();
-    let first = RocksStorage::open(dir.path(), small()).unwrap();
+    let (dir, first) = opened();
     let error = RocksStorage::open(dir.path(), small()).unwrap_err();
     assert!(matches!(error, StorageError::Locked { .. }), "{error}");
     put(&first, b"still open");
@@ -60,8 +59,7 @@ fn a_folder_in_use_is_refused_by_name() {
 
 #[test]
 fn a_closed_store_lets_go_of_its_folder_and_refuses_all() {
-    let dir = tempfile::tempdir().unwrap();
-    let first = RocksStorage::open(dir.path(), small()).unwrap();
+    let (dir, first) = opened();
     first.close();
     assert!(matches!(first.get(Family::Meta, b"k"), Err(StorageError::Latched { .. })));
     assert!(matches!(first.write(&Batch::new()), Err(StorageError::Latched { .. })));
@@ -140,8 +138,8 @@ fn after_a_failure_writes_are_refused_until_the_store_is_opened_again() {
 
 #[test]
 fn a_damaged_database_is_an_error_and_no_panic() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(RocksStorage::open(dir.path(), small()).unwrap());
+    let (dir, storage) = opened();
+    drop(storage);
     fs::write(dir.path().join("db/CURRENT"), "MANIFEST-999999\n").unwrap();
     let error = RocksStorage::open(dir.path(), small()).unwrap_err();
     assert!(matches!(error, StorageError::Engine { .. }), "{error}");

@@ -51,12 +51,12 @@ impl FrontierCounts {
 fields! {
     /// The counters of a crawl: one snapshot, written in the batch that changes it (I2).
     #[derive(Default, serde::Serialize)]
+    #[expect(missing_docs, reason = "each name says it")]
     Counters {
         /// URLs ever accepted or rejected.
         discovered: u64,
         /// URLs in `queue` (waiting or being fetched) or in `due` and not done before.
         queued: u64,
-        /// URLs done.
         done: u64,
         /// URLs given up, by [`Failure::code`].
         errors: BTreeMap<u8, u64>,
@@ -68,15 +68,12 @@ fields! {
         pages_stored: u64,
         /// Revisit records stored.
         revisits: u64,
-        /// URLs that redirect.
         redirects: u64,
         /// Bytes of bodies received.
         bytes: u64,
         /// Hosts that have a state.
         hosts: u64,
-        /// Hosts in `waiting`.
         hosts_waiting: u64,
-        /// Hosts in `parked`.
         hosts_parked: u64,
         /// Milliseconds spent on fetches.
         fetch_ms: u64,
@@ -88,7 +85,6 @@ fields! {
         failed: u64,
         /// Captures and bytes by media type: the first `TYPES` that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
-        /// What all hosts add up to.
         #[serde(flatten)]
         frontier: FrontierCounts,
     }
@@ -112,12 +108,12 @@ impl Counters {
 
     /// Counts one more URL given up.
     pub fn add_error(&mut self, reason: Failure) {
-        bump(&mut self.errors, reason.code(), 1);
+        add_one(&mut self.errors, reason.code());
     }
 
     /// Counts one more URL turned away.
     pub fn add_rejected(&mut self, reason: Rejection) {
-        bump(&mut self.rejected, reason.code(), 1);
+        add_one(&mut self.rejected, reason.code());
     }
 
     /// Counts one URL fewer turned away: it was readmitted.
@@ -132,18 +128,12 @@ impl Counters {
 
     /// Counts an answer by the class of its status.
     pub fn add_status(&mut self, status: u16) {
-        let count = self.statuses.entry(status).or_default();
-        *count = count.saturating_add(1);
+        add_one(&mut self.statuses, status);
     }
 
     /// Takes back an answer counted: its record was lost.
     pub fn sub_status(&mut self, status: u16) {
-        if let Some(count) = self.statuses.get_mut(&status) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.statuses.remove(&status);
-            }
-        }
+        drop_one(&mut self.statuses, status);
     }
 
     /// Counts a capture by its media type, or takes it back.
@@ -170,18 +160,18 @@ impl Counters {
     }
 }
 
-/// Adds to one count of a map.
-fn bump(counts: &mut BTreeMap<u8, u64>, code: u8, by: u64) {
-    let count = counts.entry(code).or_default();
-    *count = count.saturating_add(by);
+/// Adds one to a count of a map.
+fn add_one<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K) {
+    let count = counts.entry(key).or_default();
+    *count = count.saturating_add(1);
 }
 
 /// Takes one from a count of a map; a count of zero has no entry.
-fn drop_one(counts: &mut BTreeMap<u8, u64>, code: u8) {
-    if let Some(count) = counts.get_mut(&code) {
+fn drop_one<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K) {
+    if let Some(count) = counts.get_mut(&key) {
         *count = count.saturating_sub(1);
         if *count == 0 {
-            counts.remove(&code);
+            counts.remove(&key);
         }
     }
 }

@@ -106,12 +106,10 @@ fields! {
 
 fields! {
     /// One key of a change. Values are JSON text; of a change over HTTP `None` is "as file, environment and flags say".
+    #[expect(missing_docs, reason = "each name says it")]
     ChangedKey {
-        /// The dotted key.
         key: String,
-        /// Before.
         before: Option<String>,
-        /// Since.
         after: Option<String>,
     }
 }

@@ -1,9 +1,10 @@
 //! What is kept of a host: its name and pace, its counts, its robots.txt; and lists of hosts.
 
 use super::ValueError;
-use super::wire::{Reader, Wire, fields, fields_of, put_bytes, put_each, read_each, variants};
+use super::wire::{Reader, Wire, fields, fields_of, put_bytes, variants};
 use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrders;
+use crate::domain::robots::RobotsCopy;
 
 fields! {
     /// What is known of a host, whatever the crawl.
@@ -95,23 +96,19 @@ const PACK_FROM: usize = 512;
 const LEVEL: i32 = 3;
 
 /// A robots.txt as fetched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RobotsValue {
-    /// HTTP status of the final answer; 0 when none came.
-    pub status: u16,
-    /// When it was fetched.
-    pub fetched: UnixMillis,
+    /// What is known of it.
+    pub copy: RobotsCopy,
     /// The text; what lies beyond [`ROBOTS_TEXT_CAP`] is not stored. Packed with zstd when that pays.
     pub text: Vec<u8>,
-    /// Fetches that failed in a row.
-    pub failures: u8,
-    /// When to try again after a failure.
-    pub retry_at: Option<UnixMillis>,
 }
+
+fields_of!(RobotsCopy { status, fetched, failures, retry_at });
 
 impl Wire for RobotsValue {
     fn put(&self, out: &mut Vec<u8>) {
-        put_each!(self, out, status, fetched, failures, retry_at);
+        self.copy.put(out);
         let text = self.text.get(..ROBOTS_TEXT_CAP).unwrap_or(&self.text);
         let packed = pack(text);
         packed.is_some().put(out);
@@ -119,14 +116,14 @@ impl Wire for RobotsValue {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        read_each!(from, status, fetched, failures, retry_at);
+        let copy = Wire::read(from)?;
         let (packed, stored) = (bool::read(from)?, from.take_bytes()?);
         let text = if packed {
             zstd::bulk::decompress(stored, ROBOTS_TEXT_CAP).map_err(|_| ValueError::Packed)?
         } else {
             stored.to_vec()
         };
-        Ok(Self { status, fetched, text, failures, retry_at })
+        Ok(Self { copy, text })
     }
 }
 

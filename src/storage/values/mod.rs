@@ -20,33 +20,21 @@ use wire::{Reader, Wire};
 
 /// Why bytes are no value of the kind asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum ValueError {
-    /// It has a version this program does not know.
     #[error("{kind} has version {found}, this program knows up to {known}")]
-    Version {
-        /// The kind of value.
-        kind: &'static str,
-        /// The version found.
-        found: u8,
-        /// The latest version known.
-        known: u8,
-    },
-    /// It ends too early.
+    Version { kind: &'static str, found: u8, known: u8 },
     #[error("it ends too early")]
     Short,
-    /// Bytes are left behind its end.
     #[error("bytes are left behind its end")]
     Long,
     /// A number is out of its range or not in its shortest spelling.
     #[error("a number is out of range")]
     Number,
-    /// A tag has no meaning.
     #[error("a {0} that does not exist")]
     Tag(&'static str),
-    /// Text is not UTF-8.
     #[error("text that is not UTF-8")]
     Text,
-    /// Keys of a map do not ascend.
     #[error("a map out of order")]
     Order,
     /// A compressed part does not unpack within its cap.

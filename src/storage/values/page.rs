@@ -18,8 +18,10 @@ use crate::storage::keys::PageKey;
 
 codes! {
     /// How a URL that is done ended.
+    #[derive(Default)]
     DoneKind {
         /// Its response is in the WARC.
+        #[default]
         Stored = 1, "stored";
         /// Its content was known: a revisit record is in the WARC.
         Duplicate = 2, "duplicate";
@@ -72,10 +74,10 @@ fields! {
 
 fields! {
     /// One capture of a URL.
+    #[derive(Default)]
+    #[expect(missing_docs, reason = "each name says it")]
     PageRecord {
-        /// The URL.
         url: String,
-        /// HTTP status.
         status: u16,
         /// When the request was sent.
         fetched: UnixMillis,
@@ -95,7 +97,6 @@ fields! {
         etag: Option<String>,
         /// `Last-Modified` as sent.
         last_modified: Option<String>,
-        /// The page's title.
         title: Option<String>,
         /// Links found on it.
         out_links: u32,
@@ -103,13 +104,11 @@ fields! {
         depth: u16,
         /// Redirects that led here in a row.
         hops: u8,
-        /// How it ended.
         how: DoneKind,
         /// Why the body is not whole, if it is not.
         cut: Option<Cut>,
         /// The character encoding used.
         charset: Option<String>,
-        /// What is said of some captures only.
         remarks: Remarks,
         /// The seed it goes back to; `None` for a seed itself.
         origin: Option<String>,
@@ -139,32 +138,8 @@ fields! {
 impl PageRecord {
     /// A capture of which nothing is said but when it was made and how it ended.
     pub fn new(url: &PageUrl, fetched: UnixMillis, how: DoneKind) -> Self {
-        Self {
-            url: url.as_str().to_owned(),
-            status: 0,
-            fetched,
-            took_ms: 0,
-            mime: None,
-            bytes: 0,
-            payload_digest: [0; 20],
-            content: None,
-            warc: None,
-            etag: None,
-            last_modified: None,
-            title: None,
-            out_links: 0,
-            depth: 0,
-            hops: 0,
-            how,
-            cut: None,
-            charset: None,
-            remarks: Remarks::default(),
-            origin: None,
-            sitemap: None,
-            unchanged: 0,
-            spelling: url.spelling().map(str::to_owned),
-            refused: None,
-        }
+        let (url, spelling) = (url.as_str().to_owned(), url.spelling().map(str::to_owned));
+        Self { url, fetched, how, spelling, ..Self::default() }
     }
 
     /// The URL as it was asked for: the `WARC-Target-URI` of its record.
@@ -193,14 +168,11 @@ fields! {
 
 fields! {
     /// A page committed since the last barrier, with all that is needed to queue it again.
+    #[expect(missing_docs, reason = "each name says it")]
     UnsyncedPage {
-        /// Its capture.
         page: PageKey,
-        /// Its rank in the queue.
         rank: u8,
-        /// Its order in the queue.
         order: u64,
-        /// Its queue entry.
         entry: QueueEntry,
         /// Where its record should be.
         warc: WarcPlace,

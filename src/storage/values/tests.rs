@@ -16,6 +16,7 @@ use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
+use crate::domain::robots::RobotsCopy;
 use crate::domain::url::{PageUrl, Scheme};
 use crate::storage::keys::{HostAt, SeenKey};
 
@@ -132,8 +133,8 @@ fn seed() -> SeedValue {
 }
 
 fn robots(text: &[u8]) -> RobotsValue {
-    let retry_at = Some(UnixMillis(9));
-    RobotsValue { status: 200, fetched: UnixMillis(1), text: text.into(), failures: 1, retry_at }
+    let copy = RobotsCopy { status: 200, fetched: UnixMillis(1), failures: 1, retry_at: Some(UnixMillis(9)) };
+    RobotsValue { copy, text: text.into() }
 }
 
 /// Bytes of a value, and what its kind makes of bytes: the value they are, written again.

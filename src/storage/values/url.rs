@@ -11,6 +11,7 @@ use crate::domain::url::{PageUrl, Scheme, UrlError};
 
 /// The one state a URL is in (I2). Being fetched is not told apart from waiting: it exists in memory only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each name says it")]
 pub enum UrlState {
     /// In `queue` at this rank and order, or in `due`.
     Waiting {
@@ -27,19 +28,14 @@ pub enum UrlState {
     Done {
         /// Time of the latest capture, which with this key makes its key in `pages`.
         captured: UnixMillis,
-        /// How it ended.
         how: DoneKind,
         /// The way to it by which its links were judged.
         reach: Reach,
     },
     /// Given up.
-    Error {
-        /// Why.
-        reason: Failure,
-    },
+    Error { reason: Failure },
     /// Turned away.
     Rejected {
-        /// Why.
         reason: Rejection,
         /// The generation of rules that said so.
         generation: u32,
@@ -57,6 +53,49 @@ variants! {
         2 => Error { reason },
         3 => Rejected { reason, generation, reach },
     }
+}
+
+const AGAIN: u8 = 0x40;
+const SPELLED: u8 = 0x80;
+
+/// As what a URL was found, in one byte: bit 0 says that it is a seed, the five above are [`FoundAs::code`], bit 6 says that it
+/// was fetched before, bit 7 that it is asked for under another spelling than the canonical one.
+fn put_way((seed, found, again, spelled): (bool, FoundAs, bool, bool), out: &mut Vec<u8>) {
+    let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+    out.push(u8::from(seed) | (found.code() << 1) | bit(again, AGAIN) | bit(spelled, SPELLED));
+}
+
+/// Reads what [`put_way`] wrote; `may`: which of the last two bits there may be.
+fn take_way(from: &mut Reader<'_>, may: u8) -> Result<(bool, FoundAs, bool, bool), ValueError> {
+    let byte = u8::read(from)?;
+    let code = (byte & !may) >> 1;
+    let found = FoundAs::from_code(code).ok_or(ValueError::Tag("way of being found"))?;
+    Ok((byte & 1 == 1, found, byte & AGAIN != 0, byte & SPELLED != 0))
+}
+
+/// Writes a URL: these fields in this order, the byte of [`put_way`], where it comes from, and what that byte says is there.
+macro_rules! with_way {
+    ($name:ident { $($field:ident),* } $may:expr $(, $again:ident)?) => {
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                put_each!(self, out, $($field),*);
+                let again = false $(|| self.$again.is_some())?;
+                put_way((self.seed, self.found, again, self.spelling.is_some()), out);
+                put_each!(self, out, discovered, origin, via);
+                $(self.$again.iter().for_each(|again| again.put(out));)?
+                self.spelling.iter().for_each(|spelling| spelling.put(out));
+            }
+
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+                read_each!(from, $($field),*);
+                let (seed, found, _is_again, spelled) = take_way(from, $may)?;
+                read_each!(from, discovered, origin, via);
+                $(let $again = _is_again.then(|| Wire::read(from)).transpose()?;)?
+                let spelling = spelled.then(|| Wire::read(from)).transpose()?;
+                Ok(Self { $($field,)* seed, found, discovered, origin, via, $($again,)? spelling })
+            }
+        }
+    };
 }
 
 /// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.
@@ -138,38 +177,7 @@ fields! {
     }
 }
 
-impl Wire for QueueEntry {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_each!(self, out, scheme, port, tail, depth, limit, hops, attempts);
-        put_way((self.seed, self.found, self.again.is_some(), self.spelling.is_some()), out);
-        put_each!(self, out, discovered, origin, via);
-        put_if_any(self.again.as_ref(), out);
-        put_if_any(self.spelling.as_ref(), out);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        read_each!(from, scheme, port, tail, depth, limit, hops, attempts);
-        let (seed, found, again, spelled) = take_way(from)?;
-        read_each!(from, discovered, origin, via);
-        let (again, spelling) = (take_if(again, from)?, take_if(spelled, from)?);
-        Ok(Self {
-            scheme,
-            port,
-            tail,
-            depth,
-            limit,
-            hops,
-            attempts,
-            seed,
-            found,
-            discovered,
-            origin,
-            via,
-            again,
-            spelling,
-        })
-    }
-}
+with_way!(QueueEntry { scheme, port, tail, depth, limit, hops, attempts } AGAIN | SPELLED, again);
 
 fields! {
     /// A URL turned away, in full, so that widened rules can readmit it.
@@ -228,41 +236,7 @@ pub struct FailedValue {
     pub spelling: Option<String>,
 }
 
-impl Wire for FailedValue {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_each!(self, out, url, reason, status, when, captured, attempts, depth, limit, hops);
-        put_way((self.seed, self.found, false, self.spelling.is_some()), out);
-        put_each!(self, out, discovered, origin, via);
-        put_if_any(self.spelling.as_ref(), out);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        read_each!(from, url, reason, status, when, captured, attempts, depth, limit, hops);
-        let (seed, found, again, spelled) = take_way(from)?;
-        if again {
-            return Err(ValueError::Tag("way of being found"));
-        }
-        read_each!(from, discovered, origin, via);
-        let spelling = take_if(spelled, from)?;
-        Ok(Self {
-            url,
-            reason,
-            status,
-            when,
-            captured,
-            attempts,
-            depth,
-            limit,
-            hops,
-            seed,
-            found,
-            discovered,
-            origin,
-            via,
-            spelling,
-        })
-    }
-}
+with_way!(FailedValue { url, reason, status, when, captured, attempts, depth, limit, hops } SPELLED);
 
 fields! {
     /// A seed, and what was said of it when it was added.
@@ -287,34 +261,4 @@ impl SeedValue {
     pub fn says(&self) -> bool {
         self.rank.is_some() || self.max_depth.is_some() || !self.tags.is_empty()
     }
-}
-
-const AGAIN: u8 = 0x40;
-const SPELLED: u8 = 0x80;
-
-/// As what a URL was found, in one byte: bit 0 says that it is a seed, the five above are [`FoundAs::code`], bit 6 says that it
-/// was fetched before, bit 7 that it is asked for under another spelling than the canonical one.
-fn put_way((seed, found, again, spelled): (bool, FoundAs, bool, bool), out: &mut Vec<u8>) {
-    let bit = |is: bool, bit: u8| if is { bit } else { 0 };
-    out.push(u8::from(seed) | (found.code() << 1) | bit(again, AGAIN) | bit(spelled, SPELLED));
-}
-
-/// Reads what [`put_way`] wrote.
-fn take_way(from: &mut Reader<'_>) -> Result<(bool, FoundAs, bool, bool), ValueError> {
-    let byte = u8::read(from)?;
-    let code = (byte & !(AGAIN | SPELLED)) >> 1;
-    let found = FoundAs::from_code(code).ok_or(ValueError::Tag("way of being found"))?;
-    Ok((byte & 1 == 1, found, byte & AGAIN != 0, byte & SPELLED != 0))
-}
-
-/// Writes what the byte says is there.
-fn put_if_any<T: Wire>(value: Option<&T>, out: &mut Vec<u8>) {
-    if let Some(value) = value {
-        value.put(out);
-    }
-}
-
-/// Reads what the byte says is there.
-fn take_if<T: Wire>(there: bool, from: &mut Reader<'_>) -> Result<Option<T>, ValueError> {
-    there.then(|| T::read(from)).transpose()
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
-use lycosa::domain::partition::Partition;
 use lycosa::domain::reason::Rejection;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
@@ -116,7 +115,7 @@ impl Found {
 
     /// The key of a URL, from the URL alone.
     pub fn key(&self, url: &PageUrl) -> SeenKey {
-        let at = HostAt { partition: Partition::of_host(url.host()), host: self.prints.host(url.host()) };
+        let at = HostAt::of(&self.prints, url.host());
         at.crawl(CrawlId::default()).url(self.prints.url(url))
     }
 

@@ -11,7 +11,6 @@ use nix::fcntl::OFlag;
 
 use super::Dead;
 use crate::admin::commit::{chunks, reading};
-use crate::admin::find::host_at;
 use crate::admin::holders::HoldersAbout;
 use crate::base::sort::Sorter;
 use crate::crawl::jobs::{Job, JobError};
@@ -179,7 +178,7 @@ impl Walk<'_> {
     }
 
     fn key(&self, url: &PageUrl) -> SeenKey {
-        host_at(self.node, url.host()).crawl(self.node.crawl.id).url(self.node.prints.url(url))
+        SeenKey::of(&self.node.prints, self.node.crawl.id, url)
     }
 
     /// Whether the record is of the newest capture of its page.

@@ -14,7 +14,6 @@ use crate::admin::orders::HostOrdered;
 use crate::crawl::jobs::JobError;
 use crate::crawl::node::Node;
 use crate::domain::orders::HostOrder;
-use crate::domain::partition::Partition;
 use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::ledger::Change;
 use crate::storage::{StorageError, read};
@@ -35,7 +34,7 @@ impl Named {
         let name = url.filter(|url| url.port() == 80 && url.tail() == "/").map(|url| url.host().to_owned());
         let unclear = || ControlError::Invalid(format!("{text:?} is no host name; expected one such as example.org"));
         let name = name.ok_or_else(unclear)?;
-        Ok(Self { at: HostAt { partition: Partition::of_host(&name), host: node.prints.host(&name) }, name })
+        Ok(Self { at: HostAt::of(&node.prints, &name), name })
     }
 }
 

@@ -56,7 +56,6 @@ pub struct Inspection {
 
 impl Inspector<'_> {
     /// Looks at the answer to `url`; `sitemap`: it was found as one. `buffer` is room for a piece of the body.
-    #[must_use]
     pub fn look(
         &self,
         (url, sitemap): (&PageUrl, bool),
@@ -144,7 +143,6 @@ impl Inspection {
     }
 
     /// What was odd about the answer, each once and in order. Redirects and errors say nothing of themselves: they are no pages.
-    #[must_use]
     pub fn notes(&self, fetched: &Fetched, verdict: &Verdict, head: &HeaderDirectives, onward: &Redirect) -> Vec<Note> {
         let mut notes = fetched.notes.clone();
         notes.extend(&self.coding);
@@ -158,7 +156,6 @@ impl Inspection {
     }
 
     /// The canonical URL that a page names.
-    #[must_use]
     pub fn canonical(&self, url: &PageUrl, verdict: &Verdict, head: &HeaderDirectives) -> Option<String> {
         verdict.parses().then(|| head.canonical(self.page.as_ref(), &url.to_url())).flatten()
     }

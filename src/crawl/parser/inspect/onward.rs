@@ -27,7 +27,6 @@ pub enum RedirectKind {
 
 impl RedirectKind {
     /// Its name in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Location => "location",
@@ -37,7 +36,6 @@ impl RedirectKind {
     }
 
     /// Its name for people.
-    #[must_use]
     pub fn said(self) -> &'static str {
         match self {
             Self::Location => "Location",
@@ -72,7 +70,6 @@ pub enum Redirect {
 
 impl Redirect {
     /// Of the answer to `url`, judged as `verdict`, of which `page` was read.
-    #[must_use]
     pub fn of(canon: &Canonicaliser, url: &PageUrl, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Self {
         match verdict {
             Verdict::Follow => location(canon, url, fetched),
@@ -97,7 +94,6 @@ impl Redirect {
     }
 
     /// What is to be noted of it.
-    #[must_use]
     pub fn note(&self) -> Option<Note> {
         match self {
             Self::Stays | Self::Reloads(_) | Self::To { way: RedirectKind::Location, .. } => None,
@@ -108,7 +104,6 @@ impl Redirect {
     }
 
     /// The URL it leads to, and by what.
-    #[must_use]
     pub fn target(&self) -> Option<(&PageUrl, RedirectKind)> {
         match self {
             Self::To { url, way, .. } => Some((url, *way)),
@@ -117,7 +112,6 @@ impl Redirect {
     }
 
     /// The same where it is followed: a refresh is a link of the page, and `nofollow` holds for it.
-    #[must_use]
     pub fn followed(&self, nofollow: bool) -> Option<(&PageUrl, RedirectKind)> {
         self.target().filter(|(_, way)| *way == RedirectKind::Location || !nofollow)
     }

@@ -9,15 +9,6 @@ use crate::domain::note::Note;
 
 const SOON: Duration = Duration::from_millis(80);
 
-/// A server that sends `raw` and then nothing, and leaves the connection open.
-fn stalls(raw: &'static [u8]) -> Server {
-    Server::start(move |mut session: Session| {
-        session.read_request();
-        session.write(raw);
-        session.until_closed();
-    })
-}
-
 fn fails(request: FetchRequest) -> FetchFault {
     on_runtime(client().fetch(request)).unwrap_err()
 }
@@ -42,11 +33,7 @@ fn nobody_listening_is_connect_refused() {
 #[test]
 fn the_next_address_is_tried_when_one_does_not_accept() {
     let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = Server::start(|mut session: Session| {
-        session.read_request();
-        session.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-        session.until_closed();
-    });
+    let server = Server::stalls(OK);
     let forbidden = "192.0.2.1:80".parse().unwrap();
     let several = FetchRequest { addresses: vec![forbidden, dead, server.address], ..request(dead) };
     let fetched = on_runtime(client().fetch(several)).unwrap();
@@ -79,7 +66,7 @@ fn a_connection_that_is_not_accepted_ends_in_a_connect_time_out() {
 #[test]
 fn no_head_within_its_time_is_a_first_byte_time_out() {
     for raw in [&b""[..], b"HTTP/1.1 200 OK\r\nX: y", b"HTTP/1.1 103 Early Hints\r\n\r\n"] {
-        let server = stalls(raw);
+        let server = Server::stalls(raw);
         let mut request = request(server.address);
         request.limits.timeouts.first_byte = SOON;
         let fault = fails(request);
@@ -99,13 +86,13 @@ fn a_stalled_body_is_kept_and_marked_if_some_of_it_came() {
         (|l| (l.timeouts.min_rate, l.timeouts.min_rate_window) = (1000, SOON), Failure::TooSlow, Note::TooSlow),
     ];
     for (change, reason, note) in limits {
-        let server = stalls(some);
+        let server = Server::stalls(some);
         let mut slow = request(server.address);
         change(&mut slow.limits);
         let fetched = on_runtime(client().fetch(slow)).unwrap();
         assert_eq!((fetched.cut, bytes(&fetched)), (Some(Cut::Time), b"half".to_vec()));
         assert_eq!(fetched.notes, [note]);
-        let server = stalls(none);
+        let server = Server::stalls(none);
         let mut slow = request(server.address);
         change(&mut slow.limits);
         assert_eq!(fails(slow).failure, reason);
@@ -204,7 +191,7 @@ fn an_endless_body_ends_at_the_cap_and_the_connection_closes() {
     let (fetched, idle) = on_runtime(async {
         let http = client();
         let fetched = http.fetch(request).await.unwrap();
-        (fetched, http.idle_connections())
+        (fetched, http.pool.len())
     });
     assert_eq!((fetched.cut, fetched.body.len(), idle), (Some(Cut::Length), 3_000_000, 0));
     assert!(fetched.body.is_spilled() && bytes(&fetched).iter().all(|b| *b == b'x'));
@@ -241,7 +228,7 @@ fn dropping_the_fetch_closes_the_connection() {
     });
     on_runtime(async {
         let http = client();
-        let mut fetch = http.fetch(request(server.address));
+        let mut fetch = Box::pin(http.fetch(request(server.address)));
         while server.requests.try_recv().is_err() {
             let _ = tokio::time::timeout(Duration::from_millis(1), &mut fetch).await;
         }

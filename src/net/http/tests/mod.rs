@@ -26,6 +26,8 @@ use super::*;
 /// What a test waits for at most before it calls the code hung.
 const HUNG: Duration = Duration::from_secs(60);
 
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
 fn on_runtime<R>(test: impl Future<Output = R>) -> R {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(HUNG, test).await.expect("the fetch hangs") })

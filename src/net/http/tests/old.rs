@@ -13,7 +13,7 @@ use rustls::pki_types::CertificateDer;
 
 use super::secrets::{access, with_access};
 use super::secure::{Issuer, authority, https, params, server_config};
-use super::server::{Server, Session};
+use super::server::{Server, Session, read_head};
 use super::*;
 use crate::domain::cut::Cut;
 use crate::domain::note::Note;
@@ -43,13 +43,7 @@ fn old((cert, key): &(CertificateDer<'static>, KeyPair), version: SslVersion, su
 /// One request over an old connection; tells what it was asked.
 fn converse(context: &SslContext, session: Session, answer: &str, goodbye: bool, heard: &Sender<String>) {
     let Ok(mut stream) = Ssl::new(context).unwrap().accept(session.stream) else { return };
-    let (mut head, mut byte) = (Vec::new(), [0]);
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut byte) {
-            Ok(1) => head.push(byte[0]),
-            _ => return,
-        }
-    }
+    let Some(head) = read_head(&mut stream) else { return };
     let _ = heard.send(format!("{} {}", session.number, String::from_utf8_lossy(&head)));
     let _ = stream.write_all(answer.as_bytes());
     if goodbye {

@@ -7,8 +7,6 @@ use super::secure::{authority, https, params, server_config, signed};
 use super::server::{Server, Session};
 use super::*;
 
-pub(super) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-
 /// The schemes of both kinds of proxy.
 const KINDS: [&str; 2] = ["http", "socks5"];
 

@@ -5,8 +5,6 @@ use std::sync::mpsc::channel;
 use super::server::{Server, Session};
 use super::*;
 
-const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-
 /// Answers request after request on one connection; the body tells connection and request.
 fn keeps_alive() -> Server {
     Server::start(|mut session: Session| {
@@ -30,7 +28,7 @@ fn a_connection_is_used_again_for_the_same_host_and_address() {
             assert_eq!(fetched.reused, n > 0);
             assert_eq!(fetched.request_head.iter().filter(|b| **b == b'\n').count(), 6, "one request only");
             assert_eq!(fetched.response_head, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
-            assert_eq!(http.idle_connections(), 1);
+            assert_eq!(http.pool.len(), 1);
         }
         drop(http);
     });
@@ -50,7 +48,7 @@ fn another_host_at_the_same_address_gets_a_connection_of_its_own() {
         http.fetch(request(server.address)).await.unwrap();
         let other = FetchRequest { url: url("http://h1.test/"), ..request(server.address) };
         assert!(!http.fetch(other).await.unwrap().reused);
-        assert_eq!(http.idle_connections(), 2);
+        assert_eq!(http.pool.len(), 2);
     });
 }
 
@@ -108,15 +106,11 @@ fn connections_that_cannot_be_trusted_are_not_kept() {
         "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ];
     for raw in answers {
-        let server = Server::start(move |mut session: Session| {
-            session.read_request();
-            session.write(raw.as_bytes());
-            session.until_closed();
-        });
+        let server = Server::stalls(raw.as_bytes());
         on_runtime(async {
             let http = client();
             let fetched = http.fetch(request(server.address)).await.unwrap();
-            assert_eq!((bytes(&fetched), http.idle_connections()), (b"ok".to_vec(), 0), "{raw}");
+            assert_eq!((bytes(&fetched), http.pool.len()), (b"ok".to_vec(), 0), "{raw}");
         });
     }
 }
@@ -138,7 +132,7 @@ fn an_answer_nobody_asked_for_is_not_taken_for_the_next_one() {
     on_runtime(async {
         let http = client();
         http.fetch(request(server.address)).await.unwrap();
-        assert_eq!(http.idle_connections(), 1);
+        assert_eq!(http.pool.len(), 1);
         go.send(()).unwrap();
         when_poisoned.recv().unwrap();
         // The bytes lie in the socket; the runtime learns of them when it next looks.
@@ -163,6 +157,6 @@ fn an_idle_connection_is_closed_by_time() {
         http.fetch(request(address)).await.unwrap();
         let seen = tokio::task::spawn_blocking(move || when_closed.recv_timeout(HUNG));
         assert!(seen.await.unwrap().is_ok(), "closed with nobody asking");
-        assert_eq!(http.idle_connections(), 0);
+        assert_eq!(http.pool.len(), 0);
     });
 }

@@ -69,9 +69,8 @@ fn a_server_whose_certificate_has_a_fault_gets_nothing_and_sets_nothing() {
     let issuer = authority();
     for (name, told) in [("h0.test", true), ("other.test", false)] {
         let (cert, key) = signed(&params(name), &issuer);
-        let (seen, heard) = std::sync::mpsc::channel();
         let answer = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=1\r\nContent-Length: 0\r\n\r\n";
-        let server = super::secure::hears(server_config(cert, &key), answer, seen);
+        let (server, heard) = super::secure::serves(server_config(cert, &key), answer, true);
         let access = access("https://h0.test/");
         let http = with_access(https(TlsVerify::Record, &issuer), &access);
         let fetched =

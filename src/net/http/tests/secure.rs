@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -10,7 +10,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
-use super::server::{Server, Session};
+use super::server::{Server, Session, read_head};
 use super::*;
 use crate::domain::cut::Cut;
 use crate::domain::note::Note;
@@ -64,21 +64,13 @@ pub(super) fn server_config(cert: CertificateDer<'static>, key: &KeyPair) -> Arc
 
 /// Answers one request a connection, its body to the end, and closes TLS as it should be closed.
 pub(super) fn server(config: Arc<ServerConfig>) -> Server {
-    answers(config, "HTTP/1.1 200 OK\r\n\r\nsecret", true)
+    serves(config, "HTTP/1.1 200 OK\r\n\r\nsecret", true).0
 }
 
-/// Answers one request a connection, and closes with or without the alert that should end TLS.
-fn answers(config: Arc<ServerConfig>, answer: &'static str, goodbye: bool) -> Server {
-    converses(config, answer, goodbye, std::sync::mpsc::channel().0)
-}
-
-/// The same that tells what it was asked.
-pub(super) fn hears(config: Arc<ServerConfig>, answer: &'static str, heard: Sender<String>) -> Server {
-    converses(config, answer, true, heard)
-}
-
-fn converses(config: Arc<ServerConfig>, answer: &'static str, goodbye: bool, heard: Sender<String>) -> Server {
-    Server::start(move |session: Session| converse(Arc::clone(&config), session, answer, goodbye, &heard))
+/// Answers one request a connection, tells what it was, and closes with or without the alert that should end TLS.
+pub(super) fn serves(config: Arc<ServerConfig>, answer: &'static str, goodbye: bool) -> (Server, Receiver<String>) {
+    let (heard, hears) = channel();
+    (Server::start(move |session| converse(Arc::clone(&config), session, answer, goodbye, &heard)), hears)
 }
 
 /// One connection of such a server.
@@ -91,14 +83,7 @@ pub(super) fn converse(
 ) {
     let tls = ServerConnection::new(config).unwrap();
     let mut stream = StreamOwned::new(tls, session.stream);
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut byte) {
-            Ok(1) => head.push(byte[0]),
-            _ => return,
-        }
-    }
+    let Some(head) = read_head(&mut stream) else { return };
     let _ = heard.send(String::from_utf8_lossy(&head).into_owned());
     let _ = stream.write_all(answer.as_bytes());
     if goodbye {
@@ -220,7 +205,7 @@ fn a_body_is_whole_also_where_tls_says_no_goodbye() {
         (short, false, Some(Cut::Disconnect), Some(Note::EndedEarly)),
     ] {
         let (cert, key) = signed(&params("h0.test"), &issuer);
-        let server = answers(server_config(cert, &key), answer, goodbye);
+        let (server, _) = serves(server_config(cert, &key), answer, goodbye);
         let fetched = on_runtime(https(TlsVerify::Strict, &issuer).fetch(request_for(&server, URL))).unwrap();
         assert_eq!((fetched.cut, bytes(&fetched)), (cut, b"secret".to_vec()), "{answer}");
         assert_eq!(fetched.notes, note.into_iter().collect::<Vec<_>>(), "{answer}");

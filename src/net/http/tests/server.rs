@@ -21,6 +21,16 @@ pub(super) struct Session {
     last: Vec<u8>,
 }
 
+/// A request head; none when the client has closed.
+pub(super) fn read_head(stream: &mut impl Read) -> Option<Vec<u8>> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    Some(head)
+}
+
 impl Session {
     /// The last request read.
     pub(super) fn last(&self) -> String {
@@ -29,14 +39,7 @@ impl Session {
 
     /// Reads a request head; false when the client has closed.
     pub(super) fn read_request(&mut self) -> bool {
-        let mut head = Vec::new();
-        let mut byte = [0];
-        while !head.ends_with(b"\r\n\r\n") {
-            match self.stream.read(&mut byte) {
-                Ok(1) => head.push(byte[0]),
-                _ => return false,
-            }
-        }
+        let Some(head) = read_head(&mut self.stream) else { return false };
         self.last.clone_from(&head);
         self.requests.send(head).is_ok()
     }
@@ -88,6 +91,15 @@ impl Server {
             }
         });
         Self { address, requests, thread: Some(thread), done }
+    }
+
+    /// Answers every connection's first request with `raw` and then nothing, and leaves the connection open.
+    pub(super) fn stalls(raw: &'static [u8]) -> Self {
+        Self::start(move |mut session| {
+            session.read_request();
+            session.write(raw);
+            session.until_closed();
+        })
     }
 
     /// Answers every connection's first request with `raw`, then closes.

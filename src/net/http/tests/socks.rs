@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::TcpStream;
 
-use super::proxied::{OK, hand_on, text, via};
+use super::proxied::{hand_on, text, via};
 use super::server::{Server, Session};
 use super::*;
 

@@ -33,7 +33,8 @@ fn new(url: &str, depth: u16) -> NewUrl {
     NewUrl::link(url, depth)
 }
 
-fn bare(url: &NewUrl, ending: Ending) -> Change {
+/// A page that ended so, without capture and links.
+pub(crate) fn bare(url: &NewUrl, ending: Ending) -> Change {
     let links = LinkChange::default();
     let (taken, reach) = (url.reach(), url.reach());
     let url = url.url.clone();
@@ -134,28 +135,20 @@ fn a_host_leaves_its_row_with_its_last_url_and_comes_back_with_the_next() {
 }
 
 #[test]
-fn a_retry_leaves_the_queue_and_comes_back_with_one_attempt_more() {
-    let mut bench = Bench::new();
-    let a = bench.find("http://h.test/a", 0);
+fn a_url_put_off_leaves_the_queue_and_comes_back_with_one_attempt_more_if_it_was_asked_for() {
     let at = UnixMillis(5_000);
-    let news = bench.commit(&[bare(&a, Ending::Retry { at, reason: Failure::Reset })]);
-    assert_eq!((news[0].due, news[0].place), (Some(at), Place::None));
-    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { due: Some(when), .. }) if when == at));
-    let key = bench.ledger.seen_key(&a.url).due(at);
-    bench.commit(&[Change::Promote(vec![key, key]), Change::Promote(vec![key])]);
-    assert_eq!(entry(&bench, &a).map(|entry| entry.attempts), Some(1));
-    assert_eq!((bench.counts(&a).due, bench.counts(&a).queued_total()), (0, 1));
-}
-
-#[test]
-fn a_url_that_waits_without_having_been_asked_for_comes_back_with_the_attempts_it_had() {
-    let mut bench = Bench::new();
-    let a = bench.find("http://h.test/a", 0);
-    let at = UnixMillis(5_000);
-    let news = bench.commit(&[bare(&a, Ending::Wait { at, reason: Failure::RobotsUnreachable })]);
-    assert_eq!((news[0].due, news[0].place), (Some(at), Place::None));
-    bench.commit(&[Change::Promote(vec![bench.ledger.seen_key(&a.url).due(at)])]);
-    assert_eq!(entry(&bench, &a).map(|entry| entry.attempts), Some(0));
+    let wait = Ending::Wait { at, reason: Failure::RobotsUnreachable };
+    for (ending, attempts) in [(Ending::Retry { at, reason: Failure::Reset }, 1), (wait, 0)] {
+        let mut bench = Bench::new();
+        let a = bench.find("http://h.test/a", 0);
+        let news = bench.commit(&[bare(&a, ending)]);
+        assert_eq!((news[0].due, news[0].place), (Some(at), Place::None));
+        assert!(matches!(bench.state(&a), Some(UrlState::Waiting { due: Some(when), .. }) if when == at));
+        let key = bench.ledger.seen_key(&a.url).due(at);
+        bench.commit(&[Change::Promote(vec![key, key]), Change::Promote(vec![key])]);
+        assert_eq!(entry(&bench, &a).map(|entry| entry.attempts), Some(attempts));
+        assert_eq!((bench.counts(&a).due, bench.counts(&a).queued_total()), (0, 1));
+    }
 }
 
 #[test]
