@@ -5,6 +5,7 @@
 use url::Url;
 
 use crate::content::html::{Link, LinkKind};
+use crate::content::mime;
 use crate::content::sitemap::begins_as_url;
 use crate::content::xml::{self, Collect, Fields};
 
@@ -179,6 +180,14 @@ impl Collect for Collector {
             "guid" if self.fields.path().parent() == Some("item") => {
                 let permanent = attribute("isPermaLink").is_none_or(|v| !v.trim().eq_ignore_ascii_case("false"));
                 field = permanent.then_some(Field::Guid);
+            }
+            // What an Atom entry consists of may stand elsewhere (RFC 4287, 4.1.3.2).
+            "content" if self.fields.path().parent() == Some("entry") => {
+                let page = attribute("type")
+                    .is_none_or(|of| matches!(&*mime::essence(&of), "text/html" | "application/xhtml+xml"));
+                if let (Some(src), true) = (attribute("src"), page || self.limits.assets) {
+                    self.put(&src, if page { LinkKind::Feed } else { LinkKind::Asset });
+                }
             }
             "enclosure" if self.limits.assets && self.fields.path().parent() == Some("item") => {
                 if let Some(url) = attribute("url") {

@@ -30,10 +30,10 @@ pub fn without_www(host: &str) -> &str {
 pub fn parse_host(text: &str) -> Option<String> {
     let itself = || {
         let name = text.to_ascii_lowercase();
-        let odd = name.split('.').any(|label| label.starts_with("xn--"));
-        (odd && is_canonical_host(name.strip_suffix('.').unwrap_or(&name))).then_some(name)
+        name.split('.').any(|label| label.starts_with("xn--")).then_some(name)
     };
-    url::Host::parse(text).map(|host| host.to_string()).ok().or_else(itself)
+    let host = url::Host::parse(text).map(|host| host.to_string()).ok().or_else(itself);
+    host.filter(|host| is_canonical_host(host.strip_suffix('.').unwrap_or(host)))
 }
 
 /// A host as a user writes it, perhaps with `*.` before it, with letters beyond ASCII in the form of DNS (`xn--`); unchanged where
@@ -138,6 +138,10 @@ mod tests {
             ("[0:0::1]", Some("[::1]")),
             ("XN--Board-ngr.palungjit.org", Some("xn--board-ngr.palungjit.org")),
             ("a b.test", None),
+            ("*", None),
+            ("*a.test", None),
+            (".a.test", None),
+            ("a.test:80", None),
             ("xn--a b.test", None),
             ("http://a.test/", None),
             ("", None),

@@ -39,7 +39,7 @@ fn is_challenge(fetched: &Fetched) -> bool {
     let mut head = Vec::new();
     // What cannot be decoded to its end is judged by what came.
     let _ = fetched.decoded_body(challenge::HEAD as u64).read_to_end(&mut head);
-    let html = sniff(fetched.header("content-type").as_deref(), &head) == Kind::Html;
+    let html = sniff(fetched.content_type().as_deref(), &head) == Kind::Html;
     let found = suspects.in_body(fetched.status, &head).filter(|_| html);
     if let Some(firewall) = found {
         log::debug!("challenge in place of a page: firewall={firewall} status={}", fetched.status);

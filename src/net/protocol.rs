@@ -249,6 +249,11 @@ impl Fetched {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| url_text(v))
     }
 
+    /// The declared type; several lines are one list, of which the last counts (Fetch, "extract a MIME type").
+    pub fn content_type(&self) -> Option<String> {
+        self.header_list("content-type")
+    }
+
     /// All headers of that name joined by `, ` (RFC 9110 section 5.3); none if there is none.
     pub fn header_list(&self, name: &str) -> Option<String> {
         let values: Vec<_> = self
@@ -263,7 +268,7 @@ impl Fetched {
     /// The body with its content codings taken off, at most `max_decoded` bytes of it; a reader of its own each time.
     pub fn decoded_body(&self, max_decoded: u64) -> Decoded<'static> {
         let coding = self.header_list("content-encoding").unwrap_or_default();
-        decoded_as(self.body.reader(), &coding, self.header("content-type").as_deref(), max_decoded)
+        decoded_as(self.body.reader(), &coding, self.content_type().as_deref(), max_decoded)
     }
 }
 

@@ -53,7 +53,7 @@ impl Default for TruthQuery {
         Self {
             depth: None,
             scope: TruthScope::Hosts,
-            max_redirects: 10,
+            max_redirects: 20,
             robots: true,
             nofollow: true,
             skip_files: true,

@@ -103,7 +103,7 @@ impl Read {
         if self.looked.kind.is_none() || self.looked.module.is_some() {
             return None;
         }
-        let declared = fetched.header("content-type").unwrap_or_default();
+        let declared = fetched.content_type().unwrap_or_default();
         let essence = crate::content::mime::essence(&declared);
         Some(match essence.as_str() {
             "" => "no Content-Type, and its first bytes are not HTML".into(),

@@ -346,7 +346,7 @@ fn a_redirect_to_another_spelling_of_the_same_page_is_followed() {
 #[test]
 fn redirects_end_at_their_limit_at_loops_and_at_what_a_crawl_turns_away() {
     let address = serve_paths(ways);
-    for (path, reason, hops) in [("/0", "redirects", 10), ("/itself", "loop", 0), ("/long", "too_long", 0)] {
+    for (path, reason, hops) in [("/0", "redirects", 20), ("/itself", "loop", 0), ("/long", "too_long", 0)] {
         let (exit, text) = follow(address, path, true);
         let report = json(&text);
         assert_eq!((exit, &report["stopped"]["reason"]), (Exit::Error, &reason.into()), "{text}");
@@ -354,8 +354,8 @@ fn redirects_end_at_their_limit_at_loops_and_at_what_a_crawl_turns_away() {
     }
     let (_, text) = follow(address, "/0", false);
     let limit =
-        "stopped      too many redirects: 11 redirects in a row: fetch.max_redirects allows 10; the next would be";
-    assert!(text.contains(&format!("\n{limit} http://{address}/11\n")), "{text}");
+        "stopped      too many redirects: 21 redirects in a row: fetch.max_redirects allows 20; the next would be";
+    assert!(text.contains(&format!("\n{limit} http://{address}/21\n")), "{text}");
     let (exit, text) = fetch(&args(address, "/itself"));
     assert!(exit == Exit::Done && text.contains("redirect     to itself; a crawl goes no further"), "{text}");
     assert!(text.contains("notes        redirect_self\n") && text.contains("verdict      stored\n"), "{text}");

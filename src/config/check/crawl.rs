@@ -8,6 +8,7 @@ use super::access::check_host;
 use super::{Checked, Wrong, accepted, ensure, is_name, is_seed, is_web_url, not_none, positive, within, within_if};
 use crate::config::sections::*;
 use crate::config::settings::Agent;
+use crate::domain::host::is_canonical_host;
 use crate::domain::login::login_refused;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{ScopeMode, ScopeRules};
@@ -121,9 +122,8 @@ pub(super) fn check_politeness(politeness: &PolitenessSection, robots: &RobotsCa
 pub(super) fn check_hosts(hosts: &[HostSection]) -> Checked {
     for (i, host) in hosts.iter().enumerate() {
         let name = host.pattern.strip_prefix("*.").unwrap_or(&host.pattern);
-        // An address of IPv6 has colons and stands in brackets; a name beyond ASCII has become that of DNS (xn--) where it is one.
-        let letter = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
-        let good = (1..=253).contains(&name.len()) && name.chars().all(letter);
+        // A name beyond ASCII has become that of DNS (xn--) where it is one.
+        let good = is_canonical_host(&name.to_ascii_lowercase());
         ensure(good, &format!("host[{i}].match"), || format!("{:?} is no host name or *.domain", host.pattern))?;
         within_if(&format!("host[{i}].max_connections"), host.max_connections, 1, 64)?;
         check_host(i, host)?;

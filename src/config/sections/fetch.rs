@@ -103,7 +103,7 @@ section! {
         /// Others wait in temporary files, of so many bytes together.
         max_spill: u64 as "size" = 1 << 30;
         /// Redirects followed in a row.
-        max_redirects: u8 = 10;
+        max_redirects: u8 = 20;
         /// `Accept-Encoding` header.
         accept_encoding: String = "gzip".into();
         /// `Accept-Language` header.

@@ -1,6 +1,7 @@
 //! The addresses of the pictures, objects, sounds and films that a page names, whether it shows them by markup, by a style, or by a
 //! script: `src`, `srcset`, `data`, `poster`, `og:image`, and the names under which pages keep what a script shows later. They are no
-//! links here; they tell a page of pictures from one that brings nothing new. What is said to be a single pixel counts visits, under
+//! links here; they tell a page of pictures from one that brings nothing new. So do files that nobody fetches by default, and links to other
+//! sites, without their queries: in those stand the page's own address (to share it) and numbers of advertisements. What is said to be a single pixel counts visits, under
 //! another address each time, and shows nothing.
 
 use memchr::{memchr, memchr2, memchr3};
@@ -8,20 +9,24 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::element::Element;
 use super::tag::Tag;
+use crate::domain::host::registrable_domain;
 
 /// Addresses that are gathered before repeats are left out, and those that are kept.
 const GATHERED: usize = 2_048;
 const KEPT: usize = 512;
-/// Bytes of an address that are looked at, and the longest text in quotes that may be one.
+/// Bytes of an attribute in which a picture's name is looked for, and the longest text in quotes that may be an address.
 const LOOKED_AT: usize = 2_048;
 const QUOTED: usize = 512;
-/// How their names end.
-const ENDINGS: [u64; 17] = packed([
-    b"jpg", b"jpeg", b"png", b"webp", b"gif", b"avif", b"svg", b"tif", b"tiff", b"jp2", b"bmp", b"mp4", b"webm",
-    b"m3u8", b"mp3", b"ogg", b"pdf",
+/// How the names of pictures, sounds, films and files end.
+#[rustfmt::skip]
+const ENDINGS: [u64; 50] = packed([
+    b"jpg", b"jpeg", b"png", b"webp", b"gif", b"avif", b"svg", b"tif", b"tiff", b"jp2", b"bmp", b"heic", b"pdf",
+    b"mp4", b"webm", b"m3u8", b"mov", b"avi", b"mkv", b"wmv", b"ogv", b"mpg", b"mpeg", b"m4v", b"3gp", b"flv",
+    b"mp3", b"ogg", b"wav", b"flac", b"m4a", b"opus", b"aac", b"mid", b"oga", b"wma",
+    b"zip", b"gz", b"tgz", b"bz2", b"xz", b"7z", b"rar", b"exe", b"apk", b"iso", b"dmg", b"deb", b"rpm", b"msi",
 ]);
 /// Parts of names of `data-` attributes that hold an address for a script.
-const LAZY: [&[u8]; 17] = [
+const LAZY: [&[u8]; 19] = [
     b"src",
     b"orig",
     b"image",
@@ -39,6 +44,8 @@ const LAZY: [&[u8]; 17] = [
     b"photo",
     b"zoom",
     b"pic",
+    b"hires",
+    b"echo",
 ];
 /// Parts of names of `<meta>` that hold one.
 const METAS: [&[u8]; 5] = [b"image", b"video", b"audio", b"thumbnail", b"player"];
@@ -46,6 +53,8 @@ const METAS: [&[u8]; 5] = [b"image", b"video", b"audio", b"thumbnail", b"player"
 /// Takes note of them.
 #[derive(Debug, Default)]
 pub(super) struct Media {
+    /// The page's host.
+    host: String,
     found: Vec<u32>,
     /// What stands behind the last quote of a script.
     quoted: Vec<u8>,
@@ -54,6 +63,11 @@ pub(super) struct Media {
 }
 
 impl Media {
+    /// For a page of this host.
+    pub(super) fn of_page(host: &str) -> Self {
+        Self { host: host.to_owned(), ..Self::default() }
+    }
+
     pub(super) fn of_tag(&mut self, tag: &Tag<'_>) {
         for (name, value) in tag.attributes() {
             if value.is_empty() {
@@ -63,13 +77,15 @@ impl Media {
             let (element, bytes) = (tag.element, value.as_bytes());
             let address = match name.len() {
                 3 => is("src") && element != Element::Script && !is_pixel(tag),
-                4 if is("href") => is_named(bytes) || tag.foreign && element == Element::Image,
+                4 if is("href") => {
+                    if matches!(element, Element::A | Element::Area) && self.leads_away(bytes) {
+                        self.add(before_query(bytes));
+                    }
+                    is_named(bytes) || tag.foreign && element == Element::Image || is_preloaded(tag)
+                }
                 4 => is("data") && element == Element::Object,
                 5 if is("style") => {
-                    let url = memchr::memmem::find(bytes, b"url(").and_then(|at| bytes.get(at + 4..));
-                    url.and_then(|url| url.split(|byte| *byte == b')').next())
-                        .into_iter()
-                        .for_each(|url| self.add(url));
+                    self.of_style(bytes);
                     false
                 }
                 6 => is("srcset") || is("poster"),
@@ -83,6 +99,34 @@ impl Media {
                 self.add(bytes);
             }
         }
+    }
+
+    fn of_style(&mut self, style: &[u8]) {
+        for at in memchr::memchr_iter(b'(', style) {
+            let (before, behind) = style.split_at_checked(at).unwrap_or_default();
+            if before.last_chunk::<3>().is_some_and(|name| name.eq_ignore_ascii_case(b"url")) {
+                self.add(behind.get(1..).and_then(|url| url.split(|byte| *byte == b')').next()).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Whether a link leads to another site, and not to this page by way of it.
+    fn leads_away(&self, address: &[u8]) -> bool {
+        let address = address.trim_ascii_start();
+        let begins =
+            |name: &str| address.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
+        if ["ftp:", "magnet:"].into_iter().any(begins) {
+            return true;
+        }
+        let Some(scheme) = ["//", "http://", "https://"].into_iter().find(|scheme| begins(scheme)) else {
+            return false;
+        };
+        let rest = address.get(scheme.len()..).unwrap_or_default();
+        let end = rest.iter().position(|byte| b"/?#:\\".contains(byte)).unwrap_or(rest.len());
+        let (named, path) = rest.split_at_checked(end).unwrap_or_default();
+        let Ok(named) = std::str::from_utf8(named).map(str::to_ascii_lowercase) else { return true };
+        registrable_domain(&named) != registrable_domain(&self.host)
+            && memchr::memmem::find(before_query(path), self.host.as_bytes()).is_none()
     }
 
     /// A piece of a script: what in quotes ends as a picture's name does.
@@ -134,7 +178,6 @@ impl Media {
             self.thin_out();
             self.found.truncate(KEPT);
         }
-        let address = address.get(..LOOKED_AT).unwrap_or(address);
         self.found.push(xxh3_64(address.trim_ascii()) as u32);
     }
 
@@ -146,13 +189,14 @@ impl Media {
 
 /// Whether an address ends as the names of pictures and films do, its query left out.
 fn is_named(address: &[u8]) -> bool {
-    let name = match memchr2(b'?', b'#', address) {
-        Some(end) => address.get(..end).unwrap_or(address),
-        None => address,
-    };
+    let name = before_query(address);
     let tail = name.get(name.len().saturating_sub(5)..).unwrap_or_default();
     let Some(dot) = memchr::memrchr(b'.', tail) else { return false };
     is_ending(tail.get(dot + 1..).unwrap_or_default())
+}
+
+fn before_query(address: &[u8]) -> &[u8] {
+    memchr2(b'?', b'#', address).and_then(|end| address.get(..end)).unwrap_or(address)
 }
 
 /// Names of a few letters as numbers, so that comparing is one instruction.
@@ -181,7 +225,7 @@ fn is_lazy(name: &[u8], value: &[u8]) -> bool {
         return false;
     };
     if memchr2(b'/', b'.', value).is_none() {
-        return false;
+        return name.eq_ignore_ascii_case(b"src") || name.eq_ignore_ascii_case(b"original");
     }
     has_any(name, &LAZY) || names_one(value)
 }
@@ -202,6 +246,12 @@ fn names_one(text: &[u8]) -> bool {
 fn is_pixel(tag: &Tag<'_>) -> bool {
     let at_most_one = |name| tag.attr(name).is_some_and(|size| matches!(size.trim().trim_end_matches("px"), "0" | "1"));
     at_most_one("width") && at_most_one("height")
+}
+
+/// A picture that `<link>` names.
+fn is_preloaded(tag: &Tag<'_>) -> bool {
+    let is = |name, value: &str| tag.attr(name).is_some_and(|said| said.eq_ignore_ascii_case(value));
+    tag.element == Element::Link && (is("rel", "image_src") || is("as", "image"))
 }
 
 fn is_of_media(meta: &Tag<'_>) -> bool {
@@ -255,6 +305,14 @@ mod tests {
             "<div data-bg=/i/N></div>",
             "<div data-gallery='[{\"id\":\"/i/N.jpg\"}]'></div>",
             "<div style=\"background: url('/i/N.jpg') #fff\"></div>",
+            "<div style='background-image: URL(/b/N)'></div>",
+            "<img data-src=4711N>",
+            "<link rel=image_src href=/b/N>",
+            "<a href=/files/N.zip>x</a>",
+            "<a href=/sound/N.Flac?dl=1>x</a>",
+            "<a href=https://other.test/N?from=a.test>x</a>",
+            "<map><area href=//N.test/></map>",
+            "<a href='magnet:?xt=N'>x</a>",
             "<body background=/b/N>",
             "<a href=/full/N.JPG>x</a>",
             "<script>show(\"/i/N.jpg\", 7)</script>",
@@ -283,6 +341,10 @@ mod tests {
             "<meta name=description content=x>",
             "<template><img src=/i/17.png></template>",
             "<img src=''>",
+            "<a href=http://www.a.test/17>x</a>",
+            "<a href=https://17.a.test/>x</a>",
+            "<a href=https://keep.test/web/http://a.test/photo/2>x</a>",
+            "<a href=mailto:17@other.test>x</a>",
             "<img height=\"1\" width='1' style='display:none' src='https://c.test/hit?ord=17'/>",
             "<iframe src=/hit/17 width=0 height=0px></iframe>",
         ] {
@@ -291,8 +353,17 @@ mod tests {
     }
 
     #[test]
+    fn what_shares_a_page_with_others_is_the_same_link_on_every_page() {
+        let share = |n: u32| media(&format!("<a href='https://share.test/new?u=http://a.test/cal/{n}'>x</a>"));
+        assert_eq!(share(1), share(2));
+    }
+
+    #[test]
     fn each_counts_once_and_their_number_is_bounded() {
         assert_eq!(media("<img src=/a.png><img src='/a.png'><img src=\"/b.png\">").len(), 2);
+        assert_eq!(media("<i style='background: url(/a.png), url(/b.png)'></i>").len(), 2);
+        let long = "x".repeat(3_000);
+        assert_eq!(media(&format!("<img src=/{long}a.png><img src=/{long}b.png>")).len(), 2);
         let many: String = (0..10_000).map(|n| format!("<img src=/{n}.png>")).collect();
         assert!((1..=super::KEPT).contains(&media(&many).len()));
     }

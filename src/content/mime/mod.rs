@@ -95,15 +95,17 @@ fn unsniffed(essence: &str, head: &[u8]) -> Kind {
 
 enum Supplied {
     Known(Kind),
-    /// `application/octet-stream`: what servers send for files they do not know.
+    /// `application/octet-stream`, and S3's `binary/octet-stream`: what servers send for files they do not know.
     Stream,
     Unknown,
 }
 
-/// `text/html` of `Text/HTML; charset=x`, in lower case; of several types joined by commas the last.
+/// `text/html` of `Text/HTML; charset=x`, in lower case; of several types joined by commas the last. As in Chromium it ends at a blank
+/// or a parenthesis too.
 pub fn essence(content_type: &str) -> String {
     let last = content_type.rsplit(',').find(|part| part.contains('/')).unwrap_or(content_type);
-    last.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    let name = last.trim().split([';', ' ', '\t', '(']).next();
+    name.unwrap_or_default().to_ascii_lowercase()
 }
 
 fn supplied(essence: &str) -> Supplied {
@@ -112,7 +114,10 @@ fn supplied(essence: &str) -> Supplied {
         "application/xhtml+xml" => Supplied::Known(Kind::Xhtml),
         "text/xml" | "application/xml" => Supplied::Known(Kind::Xml),
         "text/plain" => Supplied::Known(Kind::Text),
-        "application/octet-stream" => Supplied::Stream,
+        "application/rss" | "application/x-rss" | "text/rss" | "application/atom" | "text/atom" => {
+            Supplied::Known(Kind::Xml)
+        }
+        "application/octet-stream" | "binary/octet-stream" => Supplied::Stream,
         "" | "unknown/unknown" | "application/unknown" | "*/*" => Supplied::Unknown,
         e if !e.contains('/') => Supplied::Unknown,
         e if e.ends_with("+xml") && !e.starts_with("image/") => Supplied::Known(Kind::Xml),

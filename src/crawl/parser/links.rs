@@ -70,7 +70,7 @@ pub(super) fn found<'p>(
     }
     if let Some((page, map)) = page.and_then(|page| Some((page, page.facts.sitemap.as_ref()?))) {
         let next = collected.found.pop();
-        return if collected.follow { sitemap::found(node, (lease, reach), page, map, next) } else { Found::default() };
+        return sitemap::found(node, (lease, reach), page, map, next); // its entries are no links, for which nofollow holds
     }
     let live = node.crawl.live();
     for link in leads(&live.canon, &lease.url, page, head) {

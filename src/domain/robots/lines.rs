@@ -85,12 +85,13 @@ fn two_words(text: &[u8]) -> Option<(Field, &[u8])> {
     }
 }
 
-/// The lines of `text`: ended by LF, CR or CRLF, the byte order mark taken off, at most [`MAX_ROBOTS_BYTES`] of them.
+/// The lines of `text`: ended by LF, CR or CRLF, byte order marks before them taken off, at most [`MAX_ROBOTS_BYTES`] of them.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
-    let text = within_limit(text);
-    let lines = text::lines(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text));
-    (1..).zip(lines).map(|(number, line)| {
-        let text = line.get(..MAX_LINE_BYTES).unwrap_or(line).trim_ascii();
+    (1..).zip(text::lines(within_limit(text))).map(|(number, line)| {
+        let mut text = line.get(..MAX_LINE_BYTES).unwrap_or(line).trim_ascii();
+        while let Some(behind) = text.strip_prefix(b"\xEF\xBB\xBF") {
+            text = behind.trim_ascii_start();
+        }
         Line { number, text }
     })
 }

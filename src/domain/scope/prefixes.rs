@@ -67,7 +67,8 @@ fn push_labels(host: &str, out: &mut String) {
 
 /// What the user wrote, in the form it is compared in; none when it is no prefix.
 fn normal(text: &str) -> Option<String> {
-    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let scheme = |name: &str| text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name));
+    let rest = scheme("http://").or_else(|| scheme("https://")).and_then(|scheme| text.get(scheme.len()..));
     match rest.unwrap_or(text).strip_prefix('(') {
         Some(surt) => normal_surt(surt),
         None if rest.is_none() && text.contains(',') => normal_surt(text),

@@ -46,6 +46,16 @@ pub enum PatternError {
         /// Without the fragment.
         fits: String,
     },
+    /// It asks for a host as no canonical URL has it.
+    #[error(
+        "`{pattern}` can match no URL: scheme and host stand in small letters there, without the usual port; write `{fits}`"
+    )]
+    Host {
+        /// As the user wrote it.
+        pattern: String,
+        /// In that form.
+        fits: String,
+    },
     /// They are too large together.
     #[error("the patterns are too large together (16 MiB compiled); use fewer or simpler ones")]
     TooLarge,
@@ -59,6 +69,9 @@ impl UrlPatterns {
     pub fn new(written: &[String]) -> Result<Self, PatternError> {
         if let Some((pattern, fits)) = written.iter().find_map(|pattern| Some((pattern, before_fragment(pattern)?))) {
             return Err(PatternError::Fragment { pattern: pattern.clone(), fits: fits.to_owned() });
+        }
+        if let Some((pattern, fits)) = written.iter().find_map(|pattern| Some((pattern, with_usual_host(pattern)?))) {
+            return Err(PatternError::Host { pattern: pattern.clone(), fits });
         }
         let forms =
             |readable: bool| written.iter().map(move |pattern| rewritten(pattern, readable)).collect::<Vec<_>>();
@@ -282,6 +295,36 @@ fn before_fragment(pattern: &str) -> Option<&str> {
     None
 }
 
+/// A pattern with scheme and host as canonical URLs have them, where it names them otherwise: capitals, the scheme's own port.
+fn with_usual_host(pattern: &str) -> Option<String> {
+    if pattern.starts_with("(?") || is_choice(pattern) {
+        return None;
+    }
+    let (scheme, rest) = pattern.split_once("://").filter(|(scheme, _)| !scheme.contains(['\\', '[']))?;
+    let named = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let mut end = 0;
+    while let Some(c) = rest.get(end..)?.chars().next() {
+        match rest.get(end + 1..).and_then(|rest| rest.chars().next()) {
+            Some('.' | '-') if c == '\\' => end += 2,
+            _ if named(c) => end += c.len_utf8(),
+            _ => break,
+        }
+    }
+    let (mut host, mut behind) = rest.split_at_checked(end)?;
+    if behind.starts_with(['?', '*', '{']) {
+        host = host.strip_suffix(|_| true)?; // the last sign may be left out
+        behind = rest.get(host.len()..)?;
+    }
+    let port = match scheme.trim_start_matches('^').to_ascii_lowercase().as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        _ => "\0",
+    };
+    let without = behind.strip_prefix(port).filter(|path| path.is_empty() || path.starts_with(['/', '$']));
+    let fits = format!("{}://{}{}", scheme.to_ascii_lowercase(), host.to_lowercase(), without.unwrap_or(behind));
+    (fits != pattern).then_some(fits)
+}
+
 /// It has alternatives that stand in no group.
 fn is_choice(pattern: &str) -> bool {
     let mut depth = 0_usize;
@@ -316,7 +359,7 @@ mod tests {
             let url = Canonicaliser::default().parse(url).unwrap();
             let found = match patterns(&[pattern]) {
                 Ok(patterns) => if patterns.is_match(url.as_str()) { "yes" } else { "no" }.to_owned(),
-                Err(PatternError::Fragment { fits, .. }) => format!("write {fits}"),
+                Err(PatternError::Fragment { fits, .. } | PatternError::Host { fits, .. }) => format!("write {fits}"),
                 Err(e) => e.to_string(),
             };
             if found != wanted {

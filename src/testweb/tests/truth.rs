@@ -18,7 +18,7 @@ fn small() -> TestWebConfig {
 const ANY: TruthQuery = TruthQuery {
     depth: None,
     scope: TruthScope::Any,
-    max_redirects: 10,
+    max_redirects: 20,
     robots: true,
     nofollow: true,
     skip_files: true,

@@ -62,7 +62,8 @@ pub struct Extractor {
 impl Extractor {
     /// For the HTML page at `page_url`.
     pub fn new(page_url: &Url, opts: ExtractOptions) -> Self {
-        let collector = Collector::new(opts, Printer::new(&page_url[Position::BeforePath..Position::AfterQuery]));
+        let mut collector = Collector::new(opts, Printer::new(&page_url[Position::BeforePath..Position::AfterQuery]));
+        collector.media = Media::of_page(page_url.host_str().unwrap_or_default());
         Self { tokenizer: Tokenizer::new(false), collector, page: page_url.clone() }
     }
 

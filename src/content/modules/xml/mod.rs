@@ -98,13 +98,17 @@ fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&[0x1f, 0x8b, 8])
 }
 
-/// Bytes looked at for the root.
-const LOOK: usize = 4 * 1024;
+/// Bytes looked at for the root; and where comments or a document type take more, so many.
+const LOOK: [usize; 2] = [4 * 1024, 64 * 1024];
 
 /// The local name of the root element in lower case; `None` when it does not stand near the start, or there is other text before
 /// it.
 fn root_of(content_type: Option<&str>, head: &[u8]) -> Option<String> {
-    let head = head.get(..LOOK).unwrap_or(head);
+    let [first, more] = LOOK.map(|look| head.get(..look).unwrap_or(head));
+    root_in(content_type, first).or_else(|| root_in(content_type, more).filter(|_| more.len() > first.len()))
+}
+
+fn root_in(content_type: Option<&str>, head: &[u8]) -> Option<String> {
     // Of most bodies no more is needed than this. NULs and marks are those of UTF-16 and UTF-8.
     let first = head.iter().find(|b| !b.is_ascii_whitespace() && !matches!(b, 0 | 0xef | 0xbb | 0xbf | 0xfe | 0xff));
     if first != Some(&b'<') {

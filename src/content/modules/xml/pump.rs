@@ -13,7 +13,8 @@ use quick_xml::events::{BytesStart, Event};
 use crate::content::html::decode_references;
 use crate::content::xml::Collect;
 
-/// The longest token: a tag, a comment, a section of text. Feeds have whole articles in one CDATA section.
+/// The longest token: a tag, a comment, a section of text. Feeds have whole articles in one CDATA section; of a longer text or
+/// comment nothing is taken, and what follows it is read.
 pub(super) const MAX_TOKEN: usize = 1 << 20;
 
 /// Attributes of one tag that are looked at.
@@ -25,6 +26,8 @@ pub(super) struct Pump {
     pending: String,
     /// Below this length another try is not worth it: the token at the front was not at its end.
     again_at: usize,
+    /// How the token that is too long ends, while what comes belongs to it.
+    skipped_to: Option<&'static str>,
     malformed: bool,
 }
 
@@ -45,12 +48,25 @@ impl Pump {
         } else {
             self.pending.push_str(text);
         }
-        self.pending.len() < self.again_at || self.tokenise(false, to)
+        !self.skip() || self.pending.len() < self.again_at || self.tokenise(false, to)
+    }
+
+    /// Drops what belongs to a token that is too long; false when its end has not come.
+    fn skip(&mut self) -> bool {
+        let Some(end) = self.skipped_to else { return true };
+        let Some(at) = self.pending.find(end) else {
+            let kept = self.pending.ceil_char_boundary(self.pending.len().saturating_sub(end.len()));
+            self.pending.drain(..kept);
+            return false;
+        };
+        self.pending.drain(..if end == "<" { at } else { at + end.len() });
+        self.skipped_to = None;
+        true
     }
 
     /// The text has ended. False when it was no XML from some point on, or broken off within a token.
     pub fn finish(&mut self, to: &mut dyn Collect) -> bool {
-        !self.malformed && self.tokenise(true, to) && self.pending.trim().is_empty()
+        !self.malformed && self.skip() && self.tokenise(true, to) && self.pending.trim().is_empty()
     }
 
     /// It was no XML from some point on, or had a token beyond all bounds.
@@ -62,9 +78,13 @@ impl Pump {
         let text = std::mem::take(&mut self.pending);
         let (done, step) = self.tokens(&text, last, to);
         let rest = text.get(done..).unwrap_or_default();
-        self.malformed |= rest.len() > MAX_TOKEN;
         self.again_at = if rest.is_empty() { 0 } else { rest.len().saturating_mul(2).min(MAX_TOKEN + 1) };
         self.pending = rest.to_owned();
+        if rest.len() > MAX_TOKEN {
+            (self.skipped_to, self.again_at) = (end_of(rest), 0);
+            self.malformed |= self.skipped_to.is_none();
+            self.skip();
+        }
         matches!(step, Step::Wait) && !self.malformed && !to.is_full()
     }
 
@@ -80,6 +100,7 @@ impl Pump {
             match event {
                 Ok(Event::Eof) => return (text.len(), Step::Wait),
                 Ok(Event::Text(_)) if at == text.len() && !last => return (done, Step::Wait),
+                Ok(Event::Text(_) | Event::CData(_) | Event::Comment(_)) if at.saturating_sub(done) > MAX_TOKEN => {}
                 Ok(_) if at.saturating_sub(done) > MAX_TOKEN => {
                     self.malformed = true;
                     return (at, Step::Stop);
@@ -98,6 +119,13 @@ impl Pump {
         }
         (done, Step::Stop)
     }
+}
+
+/// How a text or comment ends that begins so; a tag has no end that could be looked for.
+fn end_of(token: &str) -> Option<&'static str> {
+    let ends = [("<![CDATA[", "]]>"), ("<!--", "-->")];
+    let known = ends.into_iter().find(|(begin, _)| token.starts_with(begin)).map(|(_, end)| end);
+    known.or_else(|| (!token.starts_with('<')).then_some("<"))
 }
 
 /// True for markup that no further text makes whole: `<!` and then neither a comment, a CDATA section nor a document type.

@@ -239,12 +239,11 @@ fn no_more_bytes_are_read_than_wanted_also_of_a_bomb() {
 }
 
 #[test]
-fn a_token_beyond_all_bounds_ends_the_document_and_what_came_before_counts() {
+fn a_tag_beyond_all_bounds_ends_the_document_and_what_came_before_counts_but_a_text_is_skipped() {
     let first = "<urlset><url><loc>http://h.test/a</loc></url>";
     let (long, end) = ("x".repeat(super::pump::MAX_TOKEN), "<url><loc>http://h.test/b</loc></url></urlset>");
-    for token in
-        [format!("<!--{long}-->"), format!("<a b=\"{long}\"/>"), format!("{long}y"), format!("<![CDATA[{long}]]>")]
-    {
+    let tag = format!("<a b=\"{long}\"/>");
+    for token in [&tag, &format!("<!--{long}-->"), &format!("{long}y"), &format!("<![CDATA[{long}]]>")] {
         for (pieces, closed) in [(32 << 10, true), (usize::MAX, true), (32 << 10, false)] {
             let body = if closed { format!("{first}{token}{end}") } else { format!("{first}{token}") };
             let case = Case { max_bytes: 50 << 20, ..sitemap_case() };
@@ -253,8 +252,12 @@ fn a_token_beyond_all_bounds_ends_the_document_and_what_came_before_counts() {
             let mut sink = crate::content::modules::Sitemap.open(&head, &case.rules());
             let wanted = body.as_bytes().chunks(pieces.min(body.len())).all(|piece| sink.push(piece));
             let map = sink.finish().facts.sitemap.unwrap();
-            assert_eq!(map.entries.len(), 1, "{} bytes", body.len());
-            assert_eq!((wanted, map.end), (false, End::Malformed), "{}", &token[..5]);
+            let expected = match (*token == tag, closed) {
+                (true, _) => (1, false, End::Malformed),
+                (false, true) => (2, true, End::Done),
+                (false, false) => (1, true, End::Cut),
+            };
+            assert_eq!((map.entries.len(), wanted, map.end), expected, "{} {pieces} {closed}", &token[..5]);
         }
     }
 }
@@ -264,4 +267,25 @@ fn a_million_elements_inside_each_other_take_bounded_room() {
     let body = format!("<urlset>{}", "<url>".repeat(1_000_000 / 5));
     let (_, page) = sitemap_case().read(body.as_bytes(), &[32 << 10]);
     assert_eq!(page.unwrap().facts.sitemap.unwrap().end, End::Cut);
+}
+
+#[test]
+fn a_feed_is_known_by_its_root_behind_long_remarks_and_gives_the_pages_that_entries_consist_of() {
+    let read = |content_type: &str, body: &str| {
+        let url = Url::parse("http://h.test/f").unwrap();
+        let head = Body::sniffed(&url, Some(content_type), body.as_bytes());
+        let mut sink =
+            crate::content::modules::MimeModules::default().of(&head).unwrap().open(&head, &ParseRules::default());
+        sink.push(body.as_bytes());
+        sink.finish().facts.links.iter().map(|link| link.href.clone()).collect::<Vec<_>>()
+    };
+    let item = "<channel><item><link>http://h.test/1</link></item></channel></rss>";
+    for remarks in [5_000, 60_000] {
+        let body = format!("<?xml version='1.0'?><!--{}--><rss>{item}", "x".repeat(remarks));
+        assert_eq!(read("application/rss+xml", &body), ["http://h.test/1"], "{remarks}");
+    }
+    let entry =
+        |of: &str| format!("<feed xmlns='http://www.w3.org/2005/Atom'><entry><content {of} src='/a'/></entry></feed>");
+    assert_eq!(read("application/atom+xml", &entry("type='text/html'")), ["/a"], "RFC 4287, 4.1.3.2");
+    assert_eq!(read("application/atom+xml", &entry("type='image/png'")), [""; 0]);
 }

@@ -65,7 +65,7 @@ impl Inspector<'_> {
         buffer: &mut [u8],
     ) -> Inspection {
         let at = url.to_url();
-        let content_type = fetched.header("content-type");
+        let content_type = fetched.content_type();
         let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
         if !verdict.parses() || fetched.body.is_empty() {
             let shown = verdict.parses().then(Shown::default);
