@@ -256,10 +256,11 @@ fn a_sitemap_that_a_page_names_is_read_as_one_that_robots_txt_names() {
         let (body, more) = (body.to_owned(), more.to_owned());
         let site = Site::http(move |host, path| match (host, path) {
             ("a.test", "/") => page(200, "text/html", &more, &body),
+            // Its entries are no links, for which nofollow holds; of two types the last counts.
             ("cdn.test", "/pages.xml") => page(
                 200,
-                "text/xml",
-                "",
+                "application/json",
+                "X-Robots-Tag: noindex, nofollow\r\nContent-Type: text/xml\r\n",
                 &map(&["http://a.test/orphan", "http://b.test/foreign", "http://cdn.test/page"]),
             ),
             ("a.test", "/orphan") => page(200, "text/html", "", "<p>orphan"),

@@ -115,7 +115,7 @@ impl Media {
         let address = address.trim_ascii_start();
         let begins =
             |name: &str| address.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
-        if ["ftp:", "magnet:"].into_iter().any(begins) {
+        if begins("ftp:") {
             return true;
         }
         let Some(scheme) = ["//", "http://", "https://"].into_iter().find(|scheme| begins(scheme)) else {
@@ -312,7 +312,7 @@ mod tests {
             "<a href=/sound/N.Flac?dl=1>x</a>",
             "<a href=https://other.test/N?from=a.test>x</a>",
             "<map><area href=//N.test/></map>",
-            "<a href='magnet:?xt=N'>x</a>",
+            "<a href=ftp://files.test/N>x</a>",
             "<body background=/b/N>",
             "<a href=/full/N.JPG>x</a>",
             "<script>show(\"/i/N.jpg\", 7)</script>",

@@ -124,11 +124,11 @@ fn every_fault_ends_with_its_reason_and_the_crawl_goes_on() {
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), ended.report());
     // Where they led: a chain ends at its limit, an address inside is not asked, a refresh is followed.
     let of = |url: &str| outcomes.get(url).map(|(outcome, _)| outcome.as_str());
-    assert_eq!(of("http://chain.test/10"), Some("302 done -"));
+    assert_eq!(of("http://chain.test/20"), Some("302 done -"));
     assert_eq!(of("http://refresh.test/next"), Some("200 done -"));
     assert_eq!(of("http://to-bytes.test/%C4%E3?%BA%C3"), Some("200 done -"));
     assert_eq!(of("http://no-location.test/choice"), Some("200 done -"), "browsers show such a page");
-    assert!(of("http://chain.test/12").is_none() && ended.status.rejected_by_reason["redirects"] == 1);
+    assert!(of("http://chain.test/22").is_none() && ended.status.rejected_by_reason["redirects"] == 1);
     assert!(ended.status.rejected_by_reason.contains_key("address"), "{}", ended.report());
 }
 
