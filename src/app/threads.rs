@@ -135,7 +135,7 @@ fn put<A: Behavior>(
     receiver: AddressReceiver<Worker<A>>,
     make: impl Fn(Arc<Node>) -> A + Send + 'static,
 ) {
-    let (node, stats, tools) = (node.clone(), mailbox.meter().stats().clone(), Tools::of(mailbox, node));
+    let (node, stats, tools) = (node.clone(), mailbox.meter.stats.clone(), Tools::of(mailbox, node));
     arbiter.spawn_fn(move || {
         let listener = node.clone();
         Guarded::raise(receiver, move || Worker::new(make(node.clone()), tools.clone()), listener, stats);

@@ -17,7 +17,8 @@ use crate::telemetry::metrics::Metrics;
 pub struct Meter {
     metrics: Metrics,
     kind: Kind,
-    stats: Arc<ActorStats>,
+    /// The actor as it is seen from outside.
+    pub stats: Arc<ActorStats>,
 }
 
 impl Meter {
@@ -32,11 +33,6 @@ impl Meter {
     /// Messages waiting now.
     pub fn depth(&self) -> u64 {
         self.stats.queued()
-    }
-
-    /// The actor as it is seen from outside.
-    pub fn stats(&self) -> &Arc<ActorStats> {
-        &self.stats
     }
 }
 
@@ -58,7 +54,8 @@ impl Drop for Entered {
 /// The way into an actor. It stays the same over the actor's deaths.
 pub struct Mailbox<A: Behavior> {
     addr: Addr<Worker<A>>,
-    meter: Meter,
+    /// The meter of this mailbox.
+    pub meter: Meter,
     /// Where what is told goes in place of the actor.
     #[cfg(test)]
     probe: Option<probe::Sender>,
@@ -108,11 +105,6 @@ impl<A: Behavior> Mailbox<A> {
         self.meter.metrics.queue(self.meter.kind, 1);
         self.meter.stats.queue(1);
         self.addr.do_send(message);
-    }
-
-    /// The meter of this mailbox.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
     }
 }
 

@@ -37,8 +37,10 @@ pub enum Life {
 /// See the module's text.
 #[derive(Debug)]
 pub struct ActorStats {
-    kind: Kind,
-    instance: Arc<str>,
+    /// Its kind.
+    pub kind: Kind,
+    /// Which of its kind: a host's name, a fetcher's number, [`ONLY`].
+    pub instance: Arc<str>,
     thread: OnceLock<String>,
     life: AtomicU8,
     lives: AtomicU64,
@@ -70,16 +72,6 @@ impl ActorStats {
             waker: Mutex::new(None),
             news: Notify::new(),
         }
-    }
-
-    /// Its kind.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Which of its kind: a host's name, a fetcher's number, [`ONLY`].
-    pub fn instance(&self) -> &Arc<str> {
-        &self.instance
     }
 
     /// The thread it lives on; none before its first life.

@@ -73,7 +73,7 @@ pub struct Tools {
 impl Tools {
     /// For the actor behind that mailbox.
     pub fn of<A: Behavior>(mailbox: &Mailbox<A>, node: &Node) -> Self {
-        Self { meter: mailbox.meter().clone(), faults: node.faults.clone(), clock: node.clock.clone() }
+        Self { meter: mailbox.meter.clone(), faults: node.faults.clone(), clock: node.clock.clone() }
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
             let clock = Clock::manual(UnixMillis(1));
             let (mailbox, receiver) = Mailbox::new(Kind::Store, &Metrics::new(UnixMillis(1)));
             (0..1_000).for_each(|_| mailbox.tell(Work));
-            let tools = Tools { meter: mailbox.meter().clone(), faults: Faults::default(), clock: clock.clone() };
+            let tools = Tools { meter: mailbox.meter.clone(), faults: Faults::default(), clock: clock.clone() };
             Context::with_receiver(receiver).run(Worker::new(Busy { clock, story: story.clone() }, tools));
             while lock(&story).iter().filter(|what| **what == "work").count() < 1_000 {
                 tokio::task::yield_now().await;

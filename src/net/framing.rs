@@ -251,12 +251,7 @@ mod tests {
     }
 
     /// What a body gives whose bytes come in pieces: payload, and how it ends.
-    fn read(framing: Framing, bytes: &[u8], size: usize) -> (Vec<u8>, Result<Ended, ChunkFault>) {
-        let form = BodyForm { framing, unchunked: None, plain: true, keeps: true };
-        read_as(form, bytes, size)
-    }
-
-    fn read_as(form: BodyForm, bytes: &[u8], size: usize) -> (Vec<u8>, Result<Ended, ChunkFault>) {
+    fn read(form: BodyForm, bytes: &[u8], size: usize) -> (Vec<u8>, Result<Ended, ChunkFault>) {
         let (mut reader, mut payload) = (BodyReader::new(form), Vec::new());
         for mut piece in bytes.chunks(size) {
             while !piece.is_empty() && !reader.is_done() {
@@ -289,7 +284,8 @@ mod tests {
             (Framing::Chunks, "5\r\nhello\r\nzz\r\n", "hello", Err(ChunkFault)),
         ] {
             for size in [1, 2, 100] {
-                let got = read(framing, bytes.as_bytes(), size);
+                let form = BodyForm { framing, unchunked: None, plain: true, keeps: true };
+                let got = read(form, bytes.as_bytes(), size);
                 assert_eq!(got, (payload.as_bytes().to_vec(), ended), "{framing:?} {bytes:?} {size}");
             }
         }
@@ -308,7 +304,7 @@ mod tests {
             let head = format!("HTTP/1.0 200 OK\r\n{length}Transfer-Encoding: chunked\r\n\r\n");
             let form = BodyForm::of(&parse_head(head.as_bytes()).unwrap());
             for size in [1, 2, 100] {
-                let got = read_as(form, body.as_bytes(), size);
+                let got = read(form, body.as_bytes(), size);
                 assert_eq!(got, (payload.as_bytes().to_vec(), ended), "{length} {body:?} {size}");
             }
         }

@@ -19,10 +19,13 @@ use super::guard::HostPattern;
 /// One proxy.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
-    host: String,
-    port: u16,
+    /// Its host: a name, or an address, that of IPv6 in brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
     speech: Speech,
-    resolves: bool,
+    /// Whether it looks names up, so that we do not know the address that answers.
+    pub resolves: bool,
 }
 
 /// What it is spoken to in, and who we say we are.
@@ -79,16 +82,6 @@ impl Proxy {
         Ok(Self { host: host.to_owned(), port: url.port().unwrap_or(port), speech, resolves })
     }
 
-    /// Its host: a name, or an address, that of IPv6 in brackets.
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-
-    /// Its port.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
     /// The value of `Proxy-Authorization`.
     pub fn authorization(&self) -> Option<&HeaderValue> {
         match &self.speech {
@@ -108,11 +101,6 @@ impl Proxy {
             Speech::Socks(Some((user, password))) => Some((user, password)),
             Speech::Socks(None) | Speech::Http(_) => None,
         }
-    }
-
-    /// Whether it looks names up, so that we do not know the address that answers.
-    pub fn resolves(&self) -> bool {
-        self.resolves
     }
 }
 
@@ -187,7 +175,7 @@ mod tests {
     #[test]
     fn a_proxy_is_a_host_and_a_port_with_or_without_a_password() {
         let proxy = Proxy::parse("http://me:p%40ss@proxy.test:3128", false).unwrap();
-        assert_eq!((proxy.host(), proxy.port(), proxy.resolves()), ("proxy.test", 3128, false));
+        assert_eq!((proxy.host.as_str(), proxy.port, proxy.resolves), ("proxy.test", 3128, false));
         assert_eq!(proxy.authorization().unwrap(), &format!("Basic {}", BASE64.encode(b"me:p@ss")));
         for shown in [format!("{proxy}"), format!("{proxy:?}")] {
             assert!(shown.contains("proxy.test:3128") && !shown.contains("ss@") && !shown.contains("Basic"), "{shown}");
@@ -220,11 +208,11 @@ mod tests {
             ("SOCKS5H://p.test:1080", false, true),
         ] {
             let proxy = Proxy::parse(text, resolves).unwrap();
-            assert_eq!((proxy.is_socks(), proxy.resolves(), proxy.port()), (true, want, 1080), "{text}");
+            assert_eq!((proxy.is_socks(), proxy.resolves, proxy.port), (true, want, 1080), "{text}");
             assert!(proxy.socks_login().is_none() && proxy.authorization().is_none());
         }
         let proxy = Proxy::parse("socks5://me:p%40ss@[::1]:9050", false).unwrap();
-        assert_eq!((proxy.host(), proxy.port(), proxy.socks_login()), ("[::1]", 9050, Some(("me", "p@ss"))));
+        assert_eq!((proxy.host.as_str(), proxy.port, proxy.socks_login()), ("[::1]", 9050, Some(("me", "p@ss"))));
         assert!(!format!("{proxy} {proxy:?}").contains("p@ss"), "{proxy:?}");
         assert!(!Proxy::parse("http://p.test:1", false).unwrap().is_socks());
     }

@@ -17,9 +17,12 @@ impl<T: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin> Wire for T {}
 #[derive(Debug)]
 pub struct Tap {
     wire: Box<dyn Wire>,
-    bytes: u64,
-    first_byte: Option<Instant>,
-    unclosed: bool,
+    /// Bytes received.
+    pub bytes: u64,
+    /// When the first byte was received.
+    pub first_byte: Option<Instant>,
+    /// Whether TLS ended without the alert that should close it.
+    pub unclosed: bool,
 }
 
 impl Tap {
@@ -31,21 +34,6 @@ impl Tap {
     /// Forgets what passed.
     pub fn begin(&mut self) {
         (self.bytes, self.first_byte) = (0, None);
-    }
-
-    /// Bytes received.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// When the first byte was received.
-    pub fn first_byte(&self) -> Option<Instant> {
-        self.first_byte
-    }
-
-    /// Whether TLS ended without the alert that should close it.
-    pub fn unclosed(&self) -> bool {
-        self.unclosed
     }
 
     fn poll_wire(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {

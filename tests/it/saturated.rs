@@ -81,7 +81,7 @@ fn what_the_deduper_sends_waits_with_it_until_there_is_room_before_the_store() {
         .collect();
     let looker = std::thread::spawn(move || {
         while before_store.stop.borrow().is_none() {
-            let depth = before_store.mailboxes().store.meter().depth();
+            let depth = before_store.mailboxes().store.meter.depth();
             if seen.send((depth, room_taken(&before_store.permits.store_room))).is_err() {
                 return;
             }

@@ -17,7 +17,7 @@ use crate::telemetry::metrics::Registry;
 pub(super) fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<ActorView>, ControlError> {
     let (limit, begin) = (paging.limit()?, paging.after()?);
     let mut stats = stats(node);
-    stats.retain(|stats| query.kind.is_none_or(|kind| kind == stats.kind()) && place(stats) > begin);
+    stats.retain(|stats| query.kind.is_none_or(|kind| kind == stats.kind) && place(stats) > begin);
     stats.sort_unstable_by_key(|stats| place(stats));
     let more = stats.len() > limit;
     stats.truncate(limit);
@@ -28,7 +28,7 @@ pub(super) fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<
 /// Restarts one; answers when its next life has begun.
 pub(super) async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Result<ActorView, ControlError> {
     let instance = instance.to_owned();
-    let found = stats(&node).into_iter().find(|c| c.kind() == kind && **c.instance() == *instance);
+    let found = stats(&node).into_iter().find(|c| c.kind == kind && *c.instance == *instance);
     let absent =
         || ControlError::Absent(format!("there is no such actor now: {kind:?} {instance}; see `lycosa ctl actors`"));
     let stats = found.ok_or_else(absent)?;
@@ -48,22 +48,22 @@ pub(super) async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Resu
 fn stats(node: &Node) -> Vec<Arc<ActorStats>> {
     let mailboxes = node.mailboxes();
     let mut stats = vec![
-        mailboxes.supervisor.meter().stats().clone(),
-        mailboxes.frontier.meter().stats().clone(),
-        mailboxes.parser.meter().stats().clone(),
-        mailboxes.deduper.meter().stats().clone(),
-        mailboxes.store.meter().stats().clone(),
+        mailboxes.supervisor.meter.stats.clone(),
+        mailboxes.frontier.meter.stats.clone(),
+        mailboxes.parser.meter.stats.clone(),
+        mailboxes.deduper.meter.stats.clone(),
+        mailboxes.store.meter.stats.clone(),
     ];
-    stats.extend(mailboxes.fetchers.iter().map(|mailbox| mailbox.meter().stats().clone()));
-    stats.extend(lock(&node.actors.hosts).values().map(|mailbox| mailbox.meter().stats().clone()));
+    stats.extend(mailboxes.fetchers.iter().map(|mailbox| mailbox.meter.stats.clone()));
+    stats.extend(lock(&node.actors.hosts).values().map(|mailbox| mailbox.meter.stats.clone()));
     stats
 }
 
 /// Its place in the list: by kind, then instance; short names first, so that numbers stand in their order.
 fn place(stats: &ActorStats) -> Vec<u8> {
-    let name = stats.instance().as_bytes();
-    let mut place = vec![stats.kind() as u8];
-    if stats.kind() == Kind::Fetcher {
+    let name = stats.instance.as_bytes();
+    let mut place = vec![stats.kind as u8];
+    if stats.kind == Kind::Fetcher {
         place.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
     }
     place.extend(name.iter().take(253));
@@ -73,8 +73,8 @@ fn place(stats: &ActorStats) -> Vec<u8> {
 fn view(node: &Node, stats: &ActorStats) -> ActorView {
     let seconds = |share| stats.quantile(share).map(|time| time.as_secs_f64());
     ActorView {
-        kind: stats.kind(),
-        instance: stats.instance().to_string(),
+        kind: stats.kind,
+        instance: stats.instance.to_string(),
         thread: stats.thread().map(Into::into),
         state: stats.life(),
         queue: stats.queued(),
@@ -94,7 +94,7 @@ fn observed(node: &Node, stats: &ActorStats) -> BTreeMap<String, i64> {
         registries.iter().map(|r| (r.as_str(), node.telemetry.metrics.entries_of(*r))).collect()
     };
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let found = match stats.kind() {
+    let found = match stats.kind {
         Kind::Supervisor => {
             vec![("deaths", number(Kind::ALL.iter().map(|kind| node.telemetry.metrics.restarts(*kind)).sum()))]
         }
@@ -120,7 +120,7 @@ fn observed(node: &Node, stats: &ActorStats) -> BTreeMap<String, i64> {
 }
 
 fn of_host(node: &Node, stats: &ActorStats) -> Vec<(&'static str, i64)> {
-    let Some(pace) = node.slots.pace_of(&node.prints.host(stats.instance())) else { return Vec::new() };
+    let Some(pace) = node.slots.pace_of(&node.prints.host(&stats.instance)) else { return Vec::new() };
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     vec![
         ("earliest_ms", number(pace.earliest().0)),

@@ -70,7 +70,7 @@ fn next(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<V
     Ok(match state {
         Some(Standing::Active) => {
             let names: Vec<_> =
-                lock(&node.actors.hosts).values().map(|mailbox| mailbox.meter().stats().instance().clone()).collect();
+                lock(&node.actors.hosts).values().map(|mailbox| mailbox.meter.stats.instance.clone()).collect();
             let mut hosts: Vec<HostAt> = names.iter().map(|name| HostAt::of(&node.prints, name)).collect();
             hosts.sort_unstable();
             let hosts = hosts.into_iter().map(|at| (at.encode(), at));

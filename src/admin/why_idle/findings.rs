@@ -94,19 +94,19 @@ pub(in crate::admin) fn hold(node: &Node) -> Option<Finding> {
 fn resting(node: &Node) -> Option<Finding> {
     let mailboxes = node.actors.mailboxes.get()?; // none before the actors are started
     let stats = [
-        mailboxes.frontier.meter().stats(),
-        mailboxes.parser.meter().stats(),
-        mailboxes.deduper.meter().stats(),
-        mailboxes.store.meter().stats(),
+        &mailboxes.frontier.meter.stats,
+        &mailboxes.parser.meter.stats,
+        &mailboxes.deduper.meter.stats,
+        &mailboxes.store.meter.stats,
     ];
-    let down = stats.into_iter().chain(mailboxes.fetchers.iter().map(|mailbox| mailbox.meter().stats()));
+    let down = stats.into_iter().chain(mailboxes.fetchers.iter().map(|mailbox| &mailbox.meter.stats));
     let down: Vec<&ActorStats> =
         down.map(|stats| &**stats).filter(|stats| stats.life() != Life::Running && stats.faults() > 0).collect();
     let first = down.first()?;
     let why = first.last_fault().map(|(_, why)| format!(" after: {why}")).unwrap_or_default();
     let sentence = match down.len() {
-        1 => format!("the {} rests{why}", first.kind().as_str()),
-        n => format!("{n} actors rest, first the {}{why}", first.kind().as_str()),
+        1 => format!("the {} rests{why}", first.kind.as_str()),
+        n => format!("{n} actors rest, first the {}{why}", first.kind.as_str()),
     };
     Some(finding(IdleCode::ActorRestarting, sentence, "wait, it comes back by itself; the log has the reason"))
 }
@@ -159,8 +159,8 @@ fn permits(node: &Node, s: &StatusSnapshot) -> Finding {
         return finding(IdleCode::MemoryShort, sentence, "raise memory.max, or lower fetch.concurrency");
     }
     let mailboxes = node.mailboxes();
-    let parsing = mailboxes.parser.meter().depth() + node.permits.parsing.load(Ordering::Relaxed);
-    let storing = mailboxes.store.meter().depth() + mailboxes.deduper.meter().depth();
+    let parsing = mailboxes.parser.meter.depth() + node.permits.parsing.load(Ordering::Relaxed);
+    let storing = mailboxes.store.meter.depth() + mailboxes.deduper.meter.depth();
     let all = "all page permits are taken";
     match (parsing, storing) {
         (0, 0) => finding(

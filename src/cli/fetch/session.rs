@@ -199,7 +199,7 @@ impl Session {
     async fn get_within(&self, url: &PageUrl, limits: FetchLimits, anonymous: bool) -> Result<Reply, NoAnswer> {
         let started = Instant::now();
         let via = self.routes.of(url);
-        let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
+        let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves);
         let addresses = if unknown { Vec::new() } else { self.resolve(url).await? };
         let dns = started.elapsed();
         let (allowed, refused) = if unknown { Default::default() } else { self.allowed(url, &addresses)? };

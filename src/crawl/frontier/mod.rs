@@ -269,7 +269,7 @@ impl Frontier {
     }
 
     fn times(&mut self) {
-        if self.node.mailboxes().store.meter().depth() > STORE_IS_BUSY {
+        if self.node.mailboxes().store.meter.depth() > STORE_IS_BUSY {
             return;
         }
         let now = self.node.clock.now();

@@ -218,7 +218,7 @@ impl Lane {
     /// How a URL is reached: through a proxy that looks names up, or else by addresses of ours.
     pub(super) async fn route(&self, url: &PageUrl) -> Result<Route, Failure> {
         let via = self.node.crawl.live().routes.of(url);
-        let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
+        let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves);
         let addresses = if unknown { Vec::new() } else { self.addresses(url).await? };
         Ok(Route { addresses, via })
     }

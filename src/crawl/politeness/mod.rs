@@ -90,7 +90,7 @@ pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
     let (mailbox, receiver) = Mailbox::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
     let retired = Arc::new(AtomicBool::new(false));
     let host = Host::new(node.clone(), at, &state.name, mailbox.clone(), retired.clone());
-    let (stats, worker) = (mailbox.meter().stats().clone(), Worker::new(host, Tools::of(&mailbox, node)));
+    let (stats, worker) = (mailbox.meter.stats.clone(), Worker::new(host, Tools::of(&mailbox, node)));
     Guarded::spawn(Context::with_receiver(receiver), worker, node.clone(), retired, stats);
     mailbox
 }

@@ -31,14 +31,11 @@ async fn started(bench: &Bench) -> Mailbox<Host> {
 }
 
 /// The slot goes back, and the host hears what became of the request.
-fn answer(fetch: Fetch, status: u16) {
+fn answer(fetch: Fetch, status: u16, text: Option<&str>) {
     let Fetch { slot, purpose, reply, .. } = fetch;
-    let robots = matches!(purpose, FetchPurpose::Robots { .. }).then_some(RobotsAnswer {
-        status,
-        text: None,
-        location: None,
-        records: Vec::new(),
-    });
+    let text = text.map(|text| text.as_bytes().to_vec());
+    let robots = RobotsAnswer { status, text, location: None, records: Vec::new() };
+    let robots = matches!(purpose, FetchPurpose::Robots { .. }).then_some(robots);
     slot.finish(Duration::ZERO, PaceSignal::Ok);
     drop(purpose);
     let _ = reply.send(Report { outcome: FetchOutcome::Answer(Answer::of(status)), robots });
@@ -92,7 +89,7 @@ fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_la
         assert!(matches!(robots.purpose, FetchPurpose::Robots { cross_host: false }));
         quiet().await;
         assert!(bench.fetcher.take::<Fetch>().is_empty(), "nothing is asked before its rules are known");
-        answer(robots, 404);
+        answer(robots, 404, None);
         for tail in ["/a", "/b"] {
             quiet().await;
             assert!(bench.fetcher.take::<Fetch>().is_empty(), "the gap is not over before {tail}");
@@ -102,7 +99,7 @@ fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_la
             bench.node.clock.advance(GAP * 10);
             quiet().await;
             assert!(bench.fetcher.take::<Fetch>().is_empty(), "the slot is taken");
-            answer(page, 200);
+            answer(page, 200, None);
         }
         mailbox.tell(Retire);
     });
@@ -114,11 +111,7 @@ fn what_robots_txt_forbids_is_turned_away_without_a_request() {
     bench.queue(&[("http://h.test/private", 1)]);
     System::new().block_on(async {
         let mailbox = started(&bench).await;
-        let Fetch { slot, reply, .. } = bench.fetcher.next::<Fetch>().await;
-        slot.finish(Duration::ZERO, PaceSignal::Ok);
-        let text = Some(b"User-agent: *\nDisallow: /private".to_vec());
-        let robots = Some(RobotsAnswer { status: 200, text, location: None, records: Vec::new() });
-        let _ = reply.send(Report { outcome: FetchOutcome::Answer(Answer::of(200)), robots });
+        answer(bench.fetcher.next::<Fetch>().await, 200, Some("User-agent: *\nDisallow: /private"));
         let parsed = bench.deduper.next::<crate::crawl::deduper::Parsed>().await;
         let rejected = crate::storage::ledger::Ending::Rejected(crate::domain::reason::Rejection::Robots);
         assert_eq!((parsed.lease.url.tail(), parsed.ending.clone()), ("/private", rejected));
@@ -133,7 +126,7 @@ fn a_request_that_dies_gives_its_url_and_its_slot_back() {
     bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
     System::new().block_on(async {
         let mailbox = started(&bench).await;
-        answer(bench.fetcher.next::<Fetch>().await, 404);
+        answer(bench.fetcher.next::<Fetch>().await, 404, None);
         bench.node.clock.advance(GAP);
         drop(bench.fetcher.next::<Fetch>().await); // its Fetcher died
         bench.node.clock.advance(GAP);

@@ -48,11 +48,11 @@ pub(super) async fn receive(
     let (cut, note) = loop {
         let next = next_piece(link, &mut reader, &mut clock, kept.payload.len()).await;
         if let Some(throttle) = &config.throttle {
-            let came = link.tap.bytes();
+            let came = link.tap.bytes;
             clock.pause(throttle.pause(came.saturating_sub(paid)).await);
             paid = came;
         }
-        timings.body = link.tap.first_byte().map_or(Duration::ZERO, |at| at.elapsed());
+        timings.body = link.tap.first_byte.map_or(Duration::ZERO, |at| at.elapsed());
         match next {
             Next::Piece(piece, is_data) => {
                 let fits;
@@ -61,7 +61,7 @@ pub(super) async fn receive(
                     break (Some(Cut::Length), None);
                 }
             }
-            Next::End if form.framing == Framing::Close && link.tap.unclosed() => {
+            Next::End if form.framing == Framing::Close && link.tap.unclosed => {
                 break (None, Some(Note::TlsUnclosed));
             }
             Next::End => break (None, None),

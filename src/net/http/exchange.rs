@@ -40,7 +40,7 @@ pub(super) async fn exchange(
     let _ = timeout(limit, link.send(&request_head)).await;
     injected(config.faults.wait("net.sent").await)?;
     let received = timeout(limit, response_head(link)).await;
-    timings.first_byte = link.tap.first_byte().map_or_else(|| start.elapsed(), |at| at.duration_since(start));
+    timings.first_byte = link.tap.first_byte.map_or_else(|| start.elapsed(), |at| at.duration_since(start));
     let response_head = received.unwrap_or_else(|_| Err(no_head_in_time(link, limit)))?;
     let Some(parsed) = head::parse_head(&response_head) else {
         return Err(Fault::new(Failure::BadHttp, "the head of the answer cannot be read"));
@@ -89,7 +89,7 @@ fn too_long() -> Fault {
 }
 
 fn no_head_in_time(link: &Link, limit: Duration) -> Fault {
-    let what = match link.tap.bytes() {
+    let what = match link.tap.bytes {
         0 => "no byte of the answer".to_owned(),
         n => format!("only {n} bytes of an unfinished head"),
     };
@@ -98,7 +98,7 @@ fn no_head_in_time(link: &Link, limit: Duration) -> Fault {
 
 /// The connection ended before the head did.
 fn ended(link: &Link, why: &str) -> Fault {
-    let bytes = link.tap.bytes();
+    let bytes = link.tap.bytes;
     let detail = match bytes {
         0 => format!("{why}, before a byte of the answer"),
         n => format!("{why}, after {n} bytes of an unfinished head"),

@@ -166,7 +166,7 @@ impl Http {
     fn targets(&self, request: &FetchRequest) -> Result<Vec<Option<SocketAddr>>, Fault> {
         let host = request.url.host();
         let mut refused = None;
-        if request.via.as_ref().is_some_and(|proxy| proxy.resolves()) {
+        if request.via.as_ref().is_some_and(|proxy| proxy.resolves) {
             return match literal(host, request.url.port()).map(|address| self.config.policy.check(host, address)) {
                 Some(Err(why)) => Err(Fault::new(Failure::AddressRefused, why.to_string())),
                 _ => Ok(vec![None]),
@@ -212,7 +212,7 @@ impl Http {
             notes: link.notes().chain(received.note).collect(),
             reused: link.uses > 1,
             version,
-            wire_bytes: link.tap.bytes(),
+            wire_bytes: link.tap.bytes,
         };
         if received.ended && form.keeps && link.settle().await {
             self.pool.put(Key::of(request, link.target), link);

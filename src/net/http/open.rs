@@ -127,11 +127,11 @@ impl Dial<'_> {
 
     /// The operator has named the proxy, so its address needs no other leave; our own listeners stay closed (I7).
     async fn to_proxy(self, proxy: &Proxy) -> Result<TcpStream, String> {
-        let bare = proxy.host().trim_start_matches('[').trim_end_matches(']');
-        let addresses = lookup_host((bare, proxy.port())).await.map_err(|error| error.to_string())?;
+        let bare = proxy.host.trim_start_matches('[').trim_end_matches(']');
+        let addresses = lookup_host((bare, proxy.port)).await.map_err(|error| error.to_string())?;
         let mut last = "its name has no address".to_owned();
         for address in addresses {
-            match self.config.policy.check(proxy.host(), address) {
+            match self.config.policy.check(&proxy.host, address) {
                 Err(refused) if refused.own => last = refused.to_string(),
                 _ => match connect(address, self.config.source).await {
                     Ok(tcp) => return Ok(tcp),
