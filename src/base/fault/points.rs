@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_list_names_each_point_of_the_source_and_no_other_and_each_is_in_one_place() {
-        let call = regex::Regex::new(r#"faults\s*\.\s*(?:pass|pass_url|wait|wait_url|check)\(\s*"([^"]+)"|const POINT: Option<&str> = Some\("([^"]+)"\)"#).unwrap();
+        let call = regex::Regex::new(r#"faults\s*\.\s*(?:pass|pass_url|wait|wait_url|check)\(\s*"([^"]+)"|const (?:POINT|STARTED): Option<&str> = Some\("([^"]+)"\)"#).unwrap();
         let mut found = Vec::new();
         passed(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &call, &mut found);
         let mut listed: Vec<String> = POINTS.iter().map(|p| p.name.to_owned()).collect();

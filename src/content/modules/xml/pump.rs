@@ -55,7 +55,8 @@ impl Pump {
     fn skip(&mut self) -> bool {
         let Some(end) = self.skipped_to else { return true };
         let Some(at) = self.pending.find(end) else {
-            let kept = self.pending.ceil_char_boundary(self.pending.len().saturating_sub(end.len()));
+            let from = self.pending.len().saturating_sub(end.len());
+            let kept = (from..).find(|at| self.pending.is_char_boundary(*at)).unwrap_or(from);
             self.pending.drain(..kept);
             return false;
         };
