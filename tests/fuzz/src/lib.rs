@@ -8,6 +8,7 @@
 /// What the pure rooms stand on.
 #[path = "../../../src/base"]
 pub mod base {
+    pub(crate) mod kinds;
     pub mod sync;
     pub mod time;
     pub mod units;
