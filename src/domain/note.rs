@@ -70,17 +70,3 @@ codes! {
         DecodeRatio = 50, "decode_ratio";
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_note_comes_back_from_its_code_and_has_a_name_of_its_own() {
-        for note in Note::ALL {
-            assert_eq!(Note::from_code(note.code()), Some(*note));
-        }
-        let names: std::collections::BTreeSet<_> = Note::ALL.iter().map(|n| n.as_str()).collect();
-        assert_eq!(names.len(), Note::ALL.len());
-    }
-}

@@ -144,21 +144,3 @@ impl Rejection {
         matches!(self, Self::SitemapForeign | Self::SitemapNesting)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_reason_comes_back_from_its_code_and_has_a_name_of_its_own() {
-        for r in Rejection::ALL {
-            assert_eq!(Rejection::from_code(r.code()), Some(*r));
-        }
-        for r in Failure::ALL {
-            assert_eq!(Failure::from_code(r.code()), Some(*r));
-        }
-        let names: std::collections::BTreeSet<_> = Failure::ALL.iter().map(|r| r.as_str()).collect();
-        assert_eq!(names.len(), Failure::ALL.len());
-        assert_eq!(Rejection::from_code(0), None);
-    }
-}

@@ -2,7 +2,7 @@
 //! AIPREF, draft-ietf-aipref-attach), in robots.txt by path and in an answer's head. Recorded as sent with each page, never
 //! obeyed: both speak to whoever uses the pages.
 
-use super::coded::names;
+use crate::base::kinds::names;
 
 /// The most bytes that are recorded of one page.
 pub const MAX_USAGE: usize = 1024;

@@ -18,9 +18,9 @@ use super::header::HeaderBlock;
 use super::http_head::redacted_request;
 use super::info::WarcInfo;
 use super::metadata::Metadata;
+use crate::base::kinds::names;
 use crate::base::time::UnixMillis;
 use crate::document::Document;
-use crate::domain::coded::names;
 use crate::domain::cut::Cut;
 
 /// Profile of a revisit whose payload equals an earlier one (WARC 1.1, section 6.7.2).

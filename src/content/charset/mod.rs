@@ -19,7 +19,7 @@ use encoding_rs::{
     CoderResult, DecoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
 };
 
-use crate::domain::coded::names;
+use crate::base::kinds::names;
 
 mod prescan;
 mod stream;
@@ -222,26 +222,19 @@ fn is_top_level(label: &[u8]) -> bool {
 
 /// Decodes a body piece by piece to UTF-8; memory stays at one buffer of 16 KiB.
 pub struct Decoder {
-    encoding: &'static Encoding,
     inner: encoding_rs::Decoder,
     buffer: String,
-}
-
-impl std::fmt::Debug for Decoder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Decoder").field("encoding", &self.encoding.name()).finish_non_exhaustive()
-    }
 }
 
 impl Decoder {
     /// For a body in `encoding`; its byte order mark, if any, is removed.
     pub fn new(encoding: &'static Encoding) -> Self {
-        Self { encoding, inner: encoding.new_decoder_with_bom_removal(), buffer: String::with_capacity(BUFFER) }
+        Self { inner: encoding.new_decoder_with_bom_removal(), buffer: String::with_capacity(BUFFER) }
     }
 
     /// The encoding being decoded.
     pub fn encoding(&self) -> &'static Encoding {
-        self.encoding
+        self.inner.encoding()
     }
 
     /// Hands the text of `bytes` to `sink` in pieces; a character cut at the end waits for the next call, unless `last`.

@@ -6,7 +6,6 @@ use url::Url;
 use super::{CharsetSource, Decoder, HEAD, detect_in_domain};
 
 /// Takes a body in pieces and hands on its text. Holds at most [`HEAD`] bytes and a piece, reads at most `max` bytes.
-#[derive(Debug)]
 pub struct TextStream {
     content_type: Option<String>,
     top_level: Option<String>,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::directives::Directives;
+use crate::base::kinds::names;
 use crate::content::sitemap::Sitemap;
-use crate::domain::coded::names;
 use crate::domain::textprint::Shown;
 use crate::domain::url::parse_any;
 

@@ -51,7 +51,6 @@ impl Page {
 }
 
 /// Takes the bytes of a page in pieces; holds back the first 64 KiB until the charset is known.
-#[derive(Debug)]
 pub struct PageReader {
     stream: TextStream,
     extractor: Extractor,

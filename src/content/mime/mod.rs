@@ -9,7 +9,7 @@
 mod magic;
 mod types;
 
-use crate::domain::coded::names;
+use crate::base::kinds::names;
 
 pub use magic::media_type;
 pub use types::{is_among, is_type_glob};

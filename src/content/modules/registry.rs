@@ -15,9 +15,7 @@ pub struct MimeModules {
 /// HTML, plain text, feeds, sitemaps.
 impl Default for MimeModules {
     fn default() -> Self {
-        let feeds =
-            Self::none().with(Arc::new(Text)).with(Arc::new(Html)).with(Arc::new(JsonFeed)).with(Arc::new(Feed));
-        feeds.with(Arc::new(Sitemap))
+        Self { modules: vec![Arc::new(Text), Arc::new(Html), Arc::new(JsonFeed), Arc::new(Feed), Arc::new(Sitemap)] }
     }
 }
 

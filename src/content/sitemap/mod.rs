@@ -6,9 +6,9 @@ mod date;
 mod lines;
 mod sites;
 
+use crate::base::kinds::names;
 use crate::base::time::UnixMillis;
 use crate::content::html::LinkKind;
-use crate::domain::coded::names;
 
 pub use choose::{Choice, Chooser, FileRules, by_urgency};
 pub use collect::Collector;

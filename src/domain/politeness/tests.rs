@@ -98,40 +98,38 @@ fn trouble_doubles_the_wait_up_to_an_hour_and_answers_that_go_well_bring_it_back
 }
 
 #[test]
-fn twenty_refusals_in_a_row_pause_the_host_for_an_hour() {
-    let rules = PaceRules::default();
-    let mut pace = Pace::new();
-    for n in 1..20 {
-        assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules), (seconds(1), PaceWhy::Gap), "refusal {n}");
+fn a_row_of_refusals_pauses_the_host_for_an_hour() {
+    use PaceSignal::{Challenge, Fault, Neutral, Ok};
+    use PaceWhy::{Backoff, Brake, Gap};
+    let stories = [
+        (20, &[(Challenge, 19, 1, Gap), (Challenge, 1, 3600, Brake), (Challenge, 1, 1, Gap)][..]),
+        // One good answer breaks it.
+        (3, &[(Challenge, 1, 1, Gap), (throttled(), 1, 30, Backoff), (Ok, 1, 1, Gap), (Challenge, 2, 1, Gap)]),
+        // A fault does not, nor does what says nothing about the host, which keeps the doubled gap too.
+        (3, &[(Challenge, 2, 1, Gap), (Fault, 1, 2, Backoff), (Challenge, 1, 3600, Brake)]),
+        (
+            3,
+            &[
+                (throttled(), 1, 30, Backoff),
+                (Challenge, 1, 2, Backoff),
+                (Neutral, 9, 2, Backoff),
+                (Challenge, 1, 3600, Brake),
+            ],
+        ),
+    ];
+    for (waf_brake, story) in stories {
+        let rules = PaceRules { waf_brake, ..PaceRules::default() };
+        let mut pace = Pace::new();
+        for (signal, times, wait, why) in story {
+            for n in 0..*times {
+                assert_eq!(
+                    wait_after(&mut pace, *signal, &rules),
+                    (seconds(*wait), *why),
+                    "{signal:?} {n} of {story:?}"
+                );
+            }
+        }
     }
-    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules), (seconds(3600), PaceWhy::Brake));
-    assert_eq!(pace.hostile_run(), 0);
-    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules), (seconds(1), PaceWhy::Gap));
-}
-
-#[test]
-fn one_good_answer_breaks_a_row_of_refusals_and_a_fault_does_not() {
-    let rules = PaceRules { waf_brake: 3, ..PaceRules::default() };
-    let mut pace = Pace::new();
-    for signal in [PaceSignal::Challenge, throttled(), PaceSignal::Ok, PaceSignal::Challenge, throttled()] {
-        assert_ne!(wait_after(&mut pace, signal, &rules).1, PaceWhy::Brake);
-    }
-    assert_ne!(wait_after(&mut pace, PaceSignal::Fault, &rules).1, PaceWhy::Brake);
-    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules).1, PaceWhy::Brake);
-}
-
-#[test]
-fn what_says_nothing_about_the_host_changes_neither_its_back_off_nor_its_row_of_refusals() {
-    let rules = PaceRules { waf_brake: 3, ..PaceRules::default() };
-    let mut pace = Pace::new();
-    for signal in [throttled(), PaceSignal::Challenge] {
-        wait_after(&mut pace, signal, &rules);
-    }
-    for _ in 0..9 {
-        let (wait, _) = wait_after(&mut pace, PaceSignal::Neutral, &rules);
-        assert_eq!((wait, pace.backoff(), pace.hostile_run()), (seconds(2), 1, 2), "the doubled gap");
-    }
-    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules).1, PaceWhy::Brake);
 }
 
 #[test]

@@ -87,20 +87,20 @@ impl RobotsCachePolicy {
     pub fn is_due(&self, copy: &RobotsCopy, now: UnixMillis) -> bool {
         match copy.retry_at {
             Some(at) => at <= now,
-            None => !self.fresh(now, copy.fetched),
+            // From the future: the clock was set back.
+            None => copy.fetched > now || now.since(copy.fetched) >= self.max_age,
         }
     }
 
-    /// What to go by with this copy, whether it is due or not.
+    /// What to go by with this copy, whether it is due or not; an old one stands in for a while for one that cannot be reached.
     pub fn standing(&self, copy: &RobotsCopy, now: UnixMillis) -> RobotsAccess {
-        let status = if copy.failures > 0 { RobotsStatus::Unreachable } else { classify(copy.status) };
-        self.access(status, Some(copy.fetched).filter(|at| at.0 > 0), now)
-    }
-
-    /// Whether a copy fetched at `fetched_at` may be used without asking again. A copy from the future (the clock was
-    /// set back) is not.
-    fn fresh(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
-        fetched_at <= now && now.since(fetched_at) < self.max_age
+        let stale = copy.fetched.0 > 0 && now.since(copy.fetched) <= self.keep_stale;
+        match if copy.failures > 0 { RobotsStatus::Unreachable } else { classify(copy.status) } {
+            RobotsStatus::Found => RobotsAccess::Fetched,
+            RobotsStatus::Unavailable => RobotsAccess::AllowAll,
+            RobotsStatus::Unreachable if stale => RobotsAccess::Stale,
+            RobotsStatus::Unreachable => RobotsAccess::DisallowAll,
+        }
     }
 
     /// When to ask again after `failures` failed requests in a row (at least one). It counts from `earliest`, the host's next
@@ -109,20 +109,5 @@ impl RobotsCachePolicy {
         let step = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
         let wait = self.error_retry.get(step).or(self.error_retry.last()).copied();
         earliest.plus(wait.unwrap_or(self.max_age))
-    }
-
-    /// Whether a copy fetched at `fetched_at` may still stand in for one that cannot be reached.
-    fn usable_stale(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
-        now.since(fetched_at) <= self.keep_stale
-    }
-
-    /// What to go by after a request that brought `status`, with an older copy fetched at `kept` if there is one.
-    fn access(&self, status: RobotsStatus, kept: Option<UnixMillis>, now: UnixMillis) -> RobotsAccess {
-        match status {
-            RobotsStatus::Found => RobotsAccess::Fetched,
-            RobotsStatus::Unavailable => RobotsAccess::AllowAll,
-            RobotsStatus::Unreachable if kept.is_some_and(|at| self.usable_stale(now, at)) => RobotsAccess::Stale,
-            RobotsStatus::Unreachable => RobotsAccess::DisallowAll,
-        }
     }
 }

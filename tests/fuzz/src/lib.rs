@@ -3,11 +3,12 @@
 //! The files are the program's own, included by path, so that a target is built in a minute with the fuzzer's flags.
 //! [`targets`] is also part of the program's tests (`tests/it/corpus.rs`), which replay the corpus without a fuzzer.
 
-#![allow(dead_code, reason = "a part of the program is used")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "a part of the program is used")]
 
 /// What the pure rooms stand on.
 #[path = "../../../src/base"]
 pub mod base {
+    pub(crate) mod kinds;
     pub mod sync;
     pub mod time;
     pub mod units;

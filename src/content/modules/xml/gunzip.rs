@@ -10,12 +10,6 @@ const STEP: usize = 1024;
 /// Takes gzip in pieces and hands on what was in it.
 pub(super) struct Gunzip(MultiGzDecoder<Vec<u8>>);
 
-impl std::fmt::Debug for Gunzip {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gunzip").finish_non_exhaustive()
-    }
-}
-
 impl Gunzip {
     pub fn new() -> Self {
         Self(MultiGzDecoder::new(Vec::new()))

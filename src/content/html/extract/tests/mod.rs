@@ -53,8 +53,6 @@ fn link_line(link: &Link) -> String {
 
 /// What a key of the table says about `facts`; none if it is no key.
 fn line_of(key: &str, facts: &PageFacts) -> Option<String> {
-    let robots = facts.robots;
-    let flags = [(robots.noindex, "noindex"), (robots.nofollow, "nofollow"), (robots.noarchive, "noarchive")];
     let value = match key {
         "title" => facts.title.clone(),
         "description" => facts.description.clone(),
@@ -63,7 +61,7 @@ fn line_of(key: &str, facts: &PageFacts) -> Option<String> {
         "needs_script" => Some(if facts.needs_script { "yes" } else { "no" }.to_owned()),
         "text" => Some(facts.text.clone()).filter(|t| !t.is_empty()),
         "keywords" => Some(facts.keywords.join(" | ")),
-        "robots" => Some(flags.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" ")),
+        "robots" => Some(facts.robots.names().collect::<Vec<_>>().join(" ")),
         _ => return None,
     };
     Some(format!("{key} {}", value.as_deref().unwrap_or("none")))
