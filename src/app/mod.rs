@@ -105,6 +105,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         throttle: node.crawl.rules.settings.throttle(),
         exact: node.crawl.rules.settings.store.http_body == HttpBody::Exact,
         faults: node.faults.clone(),
+        max_idle: files::idle(&node.crawl.rules.settings),
         ..HttpConfig::new(
             Arc::new(node.net.guard.clone()),
             SpillConfig {

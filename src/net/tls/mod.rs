@@ -8,8 +8,8 @@ mod old;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -20,6 +20,9 @@ use crate::domain::reason::Failure;
 
 pub use old::{TlsOld, is_no_common_ground};
 use serde::{Deserialize, Serialize};
+
+/// Servers whose sessions are kept to be resumed: more than hosts are active at once by default.
+const SESSIONS: usize = 1_024;
 
 /// What a certificate that cannot be trusted leads to (`tls.verify`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +122,7 @@ impl TlsClient {
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.resumption = Resumption::in_memory_sessions(SESSIONS);
         Ok(Self {
             verify,
             config: Arc::new(config),
