@@ -122,9 +122,8 @@ features: setup ## the program builds without its features and with each alone, 
 deny: ## licences, advisories, sources (needs cargo-deny: cargo install cargo-deny --locked)
 	cargo deny check
 
-dist: setup ## dist/: a tarball and a Debian package, optimised as a whole (builds everything anew, RocksDB too)
-	@PROFILE=dist config/build.sh cargo build --profile dist --locked
-	@config/make-dist.sh $(CARGO_TARGET_DIR)/dist/lycosa
+dist: build ## dist/: a tarball and a Debian package
+	@config/make-dist.sh $(BINARY)
 
 clean: ## remove dist/ and this package's build output, not RocksDB's
 	rm -rf dist

@@ -1,16 +1,15 @@
 #!/bin/bash
 # Builds the program in the release profile and shows how far RocksDB is while it is compiled.
-# `build.sh COMMAND...` runs another command that builds, such as `cargo test`, in the same way; PROFILE is its profile's folder.
+# `build.sh COMMAND...` runs another command that builds, such as `cargo test`, in the same way.
 set -euo pipefail
 
 # Objects that make up RocksDB 11.
 readonly OBJECTS=343
 
 target=${CARGO_TARGET_DIR:?}
-profile=${PROFILE:-release}
-native() { compgen -G "$target/$profile/build/librocksdb-sys-*/out/librocksdb.a" >/dev/null; }
+native() { compgen -G "$target/release/build/librocksdb-sys-*/out/librocksdb.a" >/dev/null; }
 
-objects() { find "$target/$profile/build" -path '*librocksdb-sys-*/out/*.o' 2>/dev/null | wc -l; }
+objects() { find "$target/release/build" -path '*librocksdb-sys-*/out/*.o' 2>/dev/null | wc -l; }
 
 progress() {
     local nap=

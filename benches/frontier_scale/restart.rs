@@ -22,9 +22,9 @@ pub fn run(plan: &Plan) -> Result<()> {
     }
     let web = plan.web(FACTOR, TestWebConfig { min_size: 4_000, max_size: 6_000, ..TestWebConfig::default() })?;
     println!(
-        "| start after | database open ms | crawl begins ms | first request ms | MB then | queued | crawled s | pages | MB then | peak MB | end ms |"
+        "| start after | database open ms | crawl begins ms | first request ms | MB then | queued | crawled s | pages | MB then | of it the filter | peak MB | end ms |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     once(plan, &folder, &web, "the filling", Signal::SIGTERM)?;
     for _ in 0..plan.kills {
         once(plan, &folder, &web, "a clean stop", Signal::SIGKILL)?;
@@ -48,7 +48,7 @@ fn once(plan: &Plan, folder: &Path, web: &TestWeb, after: &str, end: Signal) -> 
     let (crawled, peak) = (since.elapsed(), daemon.memory("VmHWM:")?);
     let ended = daemon.end(end)?;
     println!(
-        "| {after} | {} | {} | {} | {:.0} | {} | {:.1} | {} | {:.0} | {peak:.0} | {} |",
+        "| {after} | {} | {} | {} | {:.0} | {} | {:.1} | {} | {:.0} | {:.0} | {peak:.0} | {} |",
         open.as_millis(),
         begins.as_millis(),
         first.as_millis(),
@@ -57,6 +57,7 @@ fn once(plan: &Plan, folder: &Path, web: &TestWeb, after: &str, end: Signal) -> 
         crawled.as_secs_f64(),
         last.pages.saturating_sub(start.pages),
         last.resident_mb,
+        last.filter_mb,
         ended.as_millis(),
     );
     Ok(())
