@@ -76,10 +76,11 @@ impl Extensions {
         }
     }
 
-    /// The ending of `path` if it is in the set. `.xml.gz` is not `gz`: so sitemaps are named.
+    /// The ending of `path` if it is in the set. `.xml.gz` is not `gz`: so sitemaps are named. A colon parts a wiki's namespace from a
+    /// title: `/wiki/File:Map.png` is a page about a picture.
     pub(super) fn find(&self, path: &str) -> Option<&str> {
         let file = path.rsplit('/').next()?.split(';').next()?;
-        let (stem, ending) = file.rsplit_once('.')?;
+        let (stem, ending) = file.rsplit_once('.').filter(|(stem, _)| !stem.contains(':'))?;
         if ending.len() > MAX_EXTENSION || (ending.eq_ignore_ascii_case("gz") && ends_in_xml(stem)) {
             return None;
         }
