@@ -3,8 +3,8 @@
 //! A lease ends by commit or by Drop, never by a clock. The table of leases lives outside every actor, so that no death
 //! loses one: an entry's own state says how it ended, and a new Frontier sweeps what the old one was not told.
 //!
-//! While a room works on a page, the lease says so ([`Stage`]). One that comes back like that ended the room that had it
-//! in hands, and a page that does so again and again is poison: it is given up before it spends the room's restart budget.
+//! While an actor works on a page, the lease says so ([`Stage`]). One that comes back like that ended the actor that had it
+//! in hands, and a page that does so again and again is poison: it is given up before it spends the actor's restart budget.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -31,7 +31,7 @@ pub enum LeaseState {
     Committed = 2,
 }
 
-/// A room that has a page in hands: it would be this page that ends it now.
+/// An actor that has a page in hands: it would be this page that ends it now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stage {

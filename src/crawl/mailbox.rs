@@ -12,7 +12,7 @@ use crate::base::clock::Stopwatch;
 use crate::crawl::pulse::moved;
 use crate::telemetry::metrics::Metrics;
 
-/// Counts what goes into and through the mailbox of an actor, for its card and for its kind.
+/// Counts what goes into and through the mailbox of an actor, for its own statistics and for its kind.
 #[derive(Clone)]
 pub struct Meter {
     metrics: Metrics,

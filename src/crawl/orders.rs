@@ -1,4 +1,4 @@
-//! Orders that stand for hosts: known to every room, changed by the Store alone, after the commit that keeps them.
+//! Orders that stand for hosts: known to every actor, changed by the Store alone, after the commit that keeps them.
 //!
 //! It holds at most [`MOST`] hosts: more are refused before they are committed.
 

@@ -19,7 +19,7 @@ const MOST_IN_MEMORY: usize = 1 << 20;
 pub struct SpillConfig {
     /// Folder for spill files; they are unlinked as soon as they are made, so a kill leaves nothing behind.
     pub dir: PathBuf,
-    /// Bytes a body may have in memory whatever there is of others (M22: 64 KiB).
+    /// Bytes a body may have in memory whatever there is of others (64 KiB).
     pub memory_body: usize,
     /// Room in memory for what is longer, as long as there is some: a file for each would cost more than the page.
     pub shared: SpillBudget,

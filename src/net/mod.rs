@@ -6,7 +6,7 @@
 //! | [`dns`] | [`Resolver`]: names to addresses, cached |
 //! | [`protocol`] | what every protocol module gives and takes |
 //! | [`answer`] | what the rules are told of an answer |
-//! | [`http`] | http and https (M20, M21) |
+//! | [`http`] | http and https |
 //! | [`framing`] | where bodies end |
 //! | [`head`] | request and response heads as bytes |
 //! | [`tap`] | the stream under a connection, which counts what passes |

@@ -1,4 +1,4 @@
-//! Checkpoints of the real daemon: made, checked, restored, carried elsewhere (M36).
+//! Checkpoints of the real daemon: made, checked, restored, carried elsewhere.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

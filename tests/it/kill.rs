@@ -1,4 +1,4 @@
-//! How the daemon ends and refuses to begin: signals, a second daemon, a port in use, a strange folder (M6, M7).
+//! How the daemon ends and refuses to begin: signals, a second daemon, a port in use, a strange folder.
 
 use std::net::TcpListener;
 

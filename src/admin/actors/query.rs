@@ -1,4 +1,4 @@
-//! Actors, from their cards.
+//! Actors, from their statistics (`crawl/stats.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Resu
     Ok(view(&node, &stats))
 }
 
-/// The cards of all actors, in no order.
+/// The statistics of all actors, in no order.
 fn stats(node: &Node) -> Vec<Arc<ActorStats>> {
     let mailboxes = node.mailboxes();
     let mut stats = vec![

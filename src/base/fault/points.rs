@@ -5,7 +5,7 @@ use super::Fault;
 /// A fault point. Each can panic, kill and delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Its name; the part before the first dot is the room.
+    /// Its name; the part before the first dot is the actor, or what else passes it.
     pub name: &'static str,
     /// The step it stands before or after.
     pub stands: &'static str,

@@ -1,4 +1,4 @@
-//! How pages are asked for: `[politeness] [[host]] [robots] [fetch] [parse] [net] [dns] [tls]`.
+//! How pages are asked for: `[politeness] [[host]] [fetch] [net] [tls]`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

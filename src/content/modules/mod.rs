@@ -3,7 +3,7 @@
 //! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
 //!
-//! A new one: a file here, its `mod` and `pub use` below, a line in `MimeModules::default`. It may take a body by its `content_type`;
+//! A new one: a file here, its `mod` and `pub use` below, a line in `MimeModules::default` (`registry.rs`; the last is asked first). It may take a body by its `content_type`;
 //! `content::mime` changes only where browsers sniff the type.
 
 mod html;

@@ -1,4 +1,4 @@
-//! The Bloom filter in front of the seen set (M28, I4).
+//! The Bloom filter in front of the seen set (I4).
 //!
 //! It is saved at a clean stop with the sequence number of the database. At start it is believed only when that number is
 //! the one the database was opened with, and only by the first Deduper of a run; otherwise every URL is looked up on disk, exactly and slower, while the filter is rebuilt from the

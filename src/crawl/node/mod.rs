@@ -66,7 +66,7 @@ pub enum Stop {
     Disk(String),
 }
 
-/// The addresses of all rooms; the same over every death.
+/// The addresses of all actors; the same over every death.
 #[expect(missing_docs, reason = "each name says it")]
 pub struct Mailboxes {
     pub supervisor: Mailbox<Supervisor>,
@@ -154,7 +154,7 @@ impl Telemetry {
 /// Where the actors are reached.
 #[derive(Default)]
 pub struct Actors {
-    /// The mailbox of each room.
+    /// The mailbox of each actor.
     pub mailboxes: OnceLock<Mailboxes>,
     /// Hosts that are active, so that a new Frontier can retire those of the old one.
     pub hosts: Mutex<HashMap<HostKey, Mailbox<Host>>>,
@@ -184,7 +184,7 @@ impl Rate {
 }
 
 impl Node {
-    /// The rooms' mailboxes.
+    /// The actors' mailboxes.
     ///
     /// # Panics
     /// Before the composition root has set them, which happens before any actor is started.

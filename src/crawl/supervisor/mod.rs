@@ -1,6 +1,6 @@
 //! Supervisor.
 //!
-//! Owns: nothing. Receives: [`Died`] from the guards of all rooms, which have acted already by the same rules, so that a dead
+//! Owns: nothing. Receives: [`Died`] from the guards of all actors, which have acted already by the same rules, so that a dead
 //! Supervisor delays no rescue. Sends: each death as an event to whoever listens. Never: touches a page. After a restart: as
 //! before; deaths that were told meanwhile wait in its mailbox.
 

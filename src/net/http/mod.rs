@@ -1,4 +1,4 @@
-//! http and https (M20, M21): one GET over a connection of our own. Heads and bodies are read by [`head`](super::head) and
+//! http and https: one GET over a connection of our own. Heads and bodies are read by [`head`](super::head) and
 //! [`framing`](super::framing), which are pure; here is what waits.
 //!
 //! | file | what |

@@ -1,5 +1,5 @@
 //! Power that fails while a checkpoint is made or restored: no half one is offered, and the folder opens as the state before
-//! or after, never as a mix (M36).
+//! or after, never as a mix.
 
 use std::ffi::OsString;
 use std::fs;

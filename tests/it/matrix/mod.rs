@@ -1,5 +1,5 @@
 //! The daemon is killed again and again and goes on each time: nothing lost, nothing committed fetched again, nobody asked too
-//! early (M6, I1, I3, I8).
+//! early (I1, I3, I8).
 //!
 //! `LYCOSA_KILLS=1000` kills so often at random moments (20 by itself), in rows of 50, each on a web of its own. Each row
 //! prints its seed; `LYCOSA_KILL_SEED=N` repeats from there. `make soak` runs the large one.
