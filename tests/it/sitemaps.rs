@@ -238,11 +238,12 @@ fn nothing_at_a_well_known_place_is_no_failure() {
 
 #[test]
 fn a_feed_leads_to_its_entries() {
+    let long = format!("<!--{}-->", "x".repeat(30_000));
     let feed = "<feed xml:base='http://a.test/x/'><link rel=self href='http://a.test/feed'/>\
         <entry><link href='one'/></entry></feed>";
     let site = site(&[
         ("a.test/", "text/html", "<link rel=alternate type=application/atom+xml href=/feed>".into()),
-        ("a.test/feed", "application/atom+xml", feed.replace("rel=self", "rel='self'")),
+        ("a.test/feed", "application/atom+xml", long + &feed.replace("rel=self", "rel='self'")),
         ("a.test/x/one", "text/html", "<p>one".into()),
     ]);
     let ended = on(&site, "http://a.test/").crawl();

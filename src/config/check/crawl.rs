@@ -124,7 +124,12 @@ pub(super) fn check_hosts(hosts: &[HostSection]) -> Checked {
         let name = host.pattern.strip_prefix("*.").unwrap_or(&host.pattern);
         // A name beyond ASCII has become that of DNS (xn--) where it is one.
         let good = is_canonical_host(&name.to_ascii_lowercase());
-        ensure(good, &format!("host[{i}].match"), || format!("{:?} is no host name or *.domain", host.pattern))?;
+        ensure(good, &format!("host[{i}].match"), || {
+            format!(
+                "{:?} is no host; write example.org or *.example.org, without scheme, port and final dot",
+                host.pattern
+            )
+        })?;
         within_if(&format!("host[{i}].max_connections"), host.max_connections, 1, 64)?;
         check_host(i, host)?;
     }

@@ -55,6 +55,13 @@ pub struct Declared<'a> {
     pub nosniff: bool,
 }
 
+impl Declared<'_> {
+    /// It says that the body is XML, in whatever words.
+    pub fn is_xml(&self) -> bool {
+        matches!(supplied(&essence(self.content_type.unwrap_or_default())), Supplied::Known(Kind::Xml))
+    }
+}
+
 /// Whether a value of `X-Content-Type-Options` forbids to sniff: the first of its list counts (Fetch, 3.7).
 pub fn is_nosniff(value: &str) -> bool {
     value.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("nosniff"))

@@ -29,7 +29,7 @@ pub use leads::{FoundLink, leads};
 pub use marks::{AT_ONCE, HeaderDirectives, usage};
 pub use registry::MimeModules;
 pub use text::Text;
-pub use xml::{Feed, Sitemap};
+pub use xml::{Feed, ROOT_WITHIN, Sitemap};
 
 /// What is known of a body before it is read.
 #[derive(Clone, Copy, Debug)]

@@ -39,7 +39,7 @@ pub enum PatternError {
         fault: String,
     },
     /// It asks for a fragment.
-    #[error("`{pattern}` can match no URL: what follows `#` is never part of one here; write `{fits}`")]
+    #[error("`{pattern}` can match no URL: what follows `#` is never part of one here; {}", advice(fits))]
     Fragment {
         /// As the user wrote it.
         pattern: String,
@@ -111,6 +111,11 @@ impl UrlPatterns {
             (None, None) => None,
         }
     }
+}
+
+/// What to write instead; a pattern of which nothing is left would match everything.
+fn advice(fits: &str) -> String {
+    if matches!(fits, "" | "^") { "leave it out".to_owned() } else { format!("write `{fits}`") }
 }
 
 /// The one that does not compile; when each does, all together are too large.
@@ -300,7 +305,11 @@ fn with_usual_host(pattern: &str) -> Option<String> {
     if pattern.starts_with("(?") || is_choice(pattern) {
         return None;
     }
-    let (scheme, rest) = pattern.split_once("://").filter(|(scheme, _)| !scheme.contains(['\\', '[']))?;
+    let (start, rest) = pattern.split_once("://")?;
+    let scheme = start.trim_start_matches('^').to_ascii_lowercase();
+    if !matches!(scheme.as_str(), "http" | "https" | "https?") {
+        return None; // it may stand in a path or a query, where capitals stay
+    }
     let named = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     let mut end = 0;
     while let Some(c) = rest.get(end..)?.chars().next() {
@@ -315,13 +324,15 @@ fn with_usual_host(pattern: &str) -> Option<String> {
         host = host.strip_suffix(|_| true)?; // the last sign may be left out
         behind = rest.get(host.len()..)?;
     }
-    let port = match scheme.trim_start_matches('^').to_ascii_lowercase().as_str() {
+    let port = match scheme.as_str() {
         "http" => ":80",
         "https" => ":443",
         _ => "\0",
     };
     let without = behind.strip_prefix(port).filter(|path| path.is_empty() || path.starts_with(['/', '$']));
-    let fits = format!("{}://{}{}", scheme.to_ascii_lowercase(), host.to_lowercase(), without.unwrap_or(behind));
+    let slash = if without.is_some_and(|path| path.starts_with('$')) { "/" } else { "" };
+    let behind = without.unwrap_or(behind);
+    let fits = format!("{}://{}{slash}{behind}", start.to_ascii_lowercase(), host.to_lowercase());
     (fits != pattern).then_some(fits)
 }
 
@@ -384,6 +395,8 @@ mod tests {
         assert!(fault.starts_with("`a(b` is not a regular expression: unclosed group"), "{fault}");
         let fault = patterns(&["http://h\\.test/#/x"]).unwrap_err().to_string();
         assert!(fault.ends_with("write `http://h\\.test/`"), "{fault}");
+        let fault = patterns(&["#top"]).unwrap_err().to_string();
+        assert!(fault.ends_with("here; leave it out"), "{fault}");
     }
 
     proptest! {

@@ -99,7 +99,10 @@ fn is_gzip(head: &[u8]) -> bool {
 }
 
 /// Bytes looked at for the root; and where comments or a document type take more, so many.
-const LOOK: [usize; 2] = [4 * 1024, 64 * 1024];
+const LOOK: [usize; 2] = [4 * 1024, ROOT_WITHIN];
+
+/// The root of a feed or sitemap is found within so many bytes, when they are at hand.
+pub const ROOT_WITHIN: usize = 32 * 1024;
 
 /// The local name of the root element in lower case; `None` when it does not stand near the start, or there is other text before
 /// it.

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use crate::content::html::Page;
 use crate::content::mime::{Declared, Kind, essence, media_type};
-use crate::content::modules::{Body, HeaderDirectives, MimeModule, MimeModules, PageSink, ParseRules};
+use crate::content::modules::{Body, HeaderDirectives, MimeModule, MimeModules, PageSink, ParseRules, ROOT_WITHIN};
 use crate::document::DecodedEnd;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::note::Note;
@@ -77,7 +77,12 @@ impl Inspector<'_> {
         let mut looked = Inspection::default();
         let (mut wanted, mut whole) = (true, true);
         loop {
-            let n = match read_some(&mut body, buffer, if looked.kind.is_none() { SNIFF } else { 1 }) {
+            let least = match looked.kind {
+                None if declared.is_xml() => ROOT_WITHIN,
+                None => SNIFF,
+                Some(_) => 1,
+            };
+            let n = match read_some(&mut body, buffer, least) {
                 Ok(0) => break,
                 Ok(n) => n,
                 Err(e) => {
