@@ -51,7 +51,7 @@ fn what_the_file_would_not_take_is_refused_and_changes_nothing() {
         (json!({"crawl.max_pages": u64::MAX}), 400, "crawl.max_pages"),
         (json!({"host.a.test": {"max_connections": 65}}), 400, "allowed are 1 to 64"),
         (json!({"host.a.test": 5}), 400, "expected an object"),
-        (json!({"host.": {"min_delay": "1s"}}), 400, "no host name"),
+        (json!({"host.": {"min_delay": "1s"}}), 400, "is no host"),
         (json!({"crawl.max_pages": 5, "fetch.concurrency": 5}), 409, "a restart is needed"),
         (json!({"store.data_dir": "/tmp"}), 409, "a restart is needed"),
         (json!([]), 400, "JSON"),
