@@ -1,8 +1,8 @@
 //! The addresses of the pictures, objects, sounds and films that a page names, whether it shows them by markup, by a style, or by a
 //! script: `src`, `srcset`, `data`, `poster`, `og:image`, and the names under which pages keep what a script shows later. They are no
-//! links here; they tell a page of pictures from one that brings nothing new. So do files that nobody fetches by default, and links to other
-//! sites, without their queries: in those stand the page's own address (to share it) and numbers of advertisements. What is said to be a single pixel counts visits, under
-//! another address each time, and shows nothing.
+//! links here; they tell a page of pictures from one that brings nothing new. So do files that nobody fetches by default, and links to
+//! other sites, without their queries: in those stand the page's own address (to share it) and numbers of advertisements. What is said
+//! to be a single pixel counts visits, under another address each time, and shows nothing.
 
 use memchr::{memchr, memchr2, memchr3};
 use xxhash_rust::xxh3::xxh3_64;
@@ -125,8 +125,9 @@ impl Media {
         let end = rest.iter().position(|byte| b"/?#:\\".contains(byte)).unwrap_or(rest.len());
         let (named, path) = rest.split_at_checked(end).unwrap_or_default();
         let Ok(named) = std::str::from_utf8(named).map(str::to_ascii_lowercase) else { return true };
-        registrable_domain(&named) != registrable_domain(&self.host)
-            && memchr::memmem::find(before_query(path), self.host.as_bytes()).is_none()
+        // A name without a dot may be any word of a path.
+        let names_own = || memchr::memmem::find(before_query(path), self.host.as_bytes()).is_some();
+        registrable_domain(&named) != registrable_domain(&self.host) && !(self.host.contains('.') && names_own())
     }
 
     /// A piece of a script: what in quotes ends as a picture's name does.

@@ -3,8 +3,8 @@
 //! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
 //!
-//! A new one: a file here, its `mod` and `pub use` below, a line in `MimeModules::default` (`registry.rs`; the last is asked first). It may take a body by its `content_type`;
-//! `content::mime` changes only where browsers sniff the type.
+//! A new one: a file here, its `mod` and `pub use` below, a line in `MimeModules::default` (`registry.rs`; the last is asked first). It
+//! may take a body by its `content_type`; `content::mime` changes only where browsers sniff the type.
 
 mod html;
 mod json_feed;
@@ -40,7 +40,8 @@ pub struct Body<'a> {
     pub content_type: Option<&'a str>,
     /// What it is taken for, by declaration and first bytes.
     pub kind: Kind,
-    /// Its first bytes, at most [`mime::HEAD`] unless it is at hand whole; content codings taken off.
+    /// Its first bytes, content codings taken off: as far as there are so many at least [`mime::HEAD`], and [`ROOT_WITHIN`] of what is
+    /// declared XML.
     pub head: &'a [u8],
     /// It was found as a sitemap: robots.txt or an index says that it is one.
     pub sitemap: bool,

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ipnet::IpNet;
 
-use crate::domain::host::{is_canonical_host, parse_host};
+use crate::domain::host::parse_host;
 
 /// What may be connected to: public addresses, and what `allow` adds; never the daemon's own listeners.
 #[derive(Clone, Debug, Default)]
@@ -52,8 +52,7 @@ impl HostPattern {
             return Ok(Self { suffix: String::new(), wild });
         }
         let name = name.map(|n| n.strip_suffix('.').unwrap_or(n)).filter(|n| !n.is_empty());
-        let ascii = name.and_then(parse_host);
-        match ascii.filter(|a| is_canonical_host(a)) {
+        match name.and_then(parse_host) {
             Some(name) if wild => Ok(Self { suffix: format!(".{name}"), wild }),
             Some(name) => Ok(Self { suffix: name, wild }),
             None => Err(AllowError { text: text.to_owned() }),

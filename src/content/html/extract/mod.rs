@@ -62,9 +62,7 @@ pub struct Extractor {
 impl Extractor {
     /// For the HTML page at `page_url`.
     pub fn new(page_url: &Url, opts: ExtractOptions) -> Self {
-        let mut collector = Collector::new(opts, Printer::new(&page_url[Position::BeforePath..Position::AfterQuery]));
-        collector.media = Media::of_page(page_url.host_str().unwrap_or_default());
-        Self { tokenizer: Tokenizer::new(false), collector, page: page_url.clone() }
+        Self { tokenizer: Tokenizer::new(false), collector: Collector::new(opts, page_url), page: page_url.clone() }
     }
 
     /// For a page sent as XHTML: `<script/>` is closed, CDATA sections are text.
@@ -148,11 +146,11 @@ struct Anchor {
 }
 
 impl Collector {
-    fn new(opts: ExtractOptions, printer: Printer) -> Self {
+    fn new(opts: ExtractOptions, page: &Url) -> Self {
         Self {
             text: Fold::new(opts.max_text),
-            printer,
-            media: Media::default(),
+            printer: Printer::new(&page[Position::BeforePath..Position::AfterQuery]),
+            media: Media::of_page(page.host_str().unwrap_or_default()),
             links: LinkList::new(opts.max_links),
             opts,
             watch: Watch::default(),

@@ -8,7 +8,7 @@ use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{HandshakeKind, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use super::server::{Server, Session, read_head};
 use super::*;
@@ -114,6 +114,27 @@ async fn a_private_authority_is_trusted_when_its_file_is_named() {
         let answer = http.fetch(request_for(&server, "https://a.test/")).await;
         assert_eq!(answer.is_ok(), works, "{answer:?}");
     }
+}
+
+#[tokio::test]
+async fn a_second_connection_to_a_server_resumes_the_session_of_the_first() {
+    let authority = authority();
+    let (certificate, key) = signed(&params("a.test"), &authority);
+    let (config, (heard, hears)) = (server_config(certificate, &key), channel());
+    let server = Server::start(move |session| {
+        let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), session.stream);
+        let Some(_) = read_head(&mut stream) else { return };
+        let _ = heard.send(stream.conn.handshake_kind());
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
+    });
+    let http = Http::new(super::config()).unwrap();
+    for _ in 0..2 {
+        http.fetch(request_for(&server, "https://a.test/")).await.unwrap();
+    }
+    let kinds: Vec<_> = hears.try_iter().collect();
+    assert_eq!(kinds, [Some(HandshakeKind::Full), Some(HandshakeKind::Resumed)]);
 }
 
 #[test]
