@@ -42,7 +42,7 @@ KERNEL = [
 STAGES = [
     ("allocator", r"^(malloc|calloc|realloc|free|posix_memalign|operator (new|delete)|[sdm]+allocx|do_rallocx|_rjem_)"),
     ("memory copied, filled, compared", r"^__(memmove|memcpy|memset|memcmp)_"),
-    ("deflate", r"zlib_rs::|flate2::|lycosa::warc::gz"),
+    ("deflate", r"zlib_rs::|flate2::|lycosa::warc::member"),
     ("digests", r"sha1::|sha2::|blake3|lycosa::warc::digest"),
     ("text print", r"lycosa::domain::textprint"),
     ("charset", r"lycosa::content::charset|encoding_rs::|chardetng::"),

@@ -5,7 +5,7 @@
 For every WARC in FOLDER (closed, or still `.open`): `warcio check` passes, both readers see the same records and decode
 every body to the same bytes, all digests are right, and every CDXJ line finds its record and the index is complete and
 sorted. With a manifest (JSON: URL -> {"status": int, "body": SHA-256 in hex of the decoded body}) the captures must be
-exactly those. Prints one line of counts; faults go to standard error and the exit code is 1.
+exactly those. warcio knows no zstd: it reads a `.warc.zst` as a copy of gzip members. Prints one line of counts; faults go to standard error and the exit code is 1.
 
 `WARC-Payload-Digest` is over the body without transfer coding (WARC 1.1, 5.9). Of a body stored with its chunks (`store.http_body =
 "exact"`) both tools compute it over the chunk lines too and call the digest wrong (webrecorder/warcio, issue 75); so for these, and
@@ -15,14 +15,17 @@ for these alone, that one complaint is expected, and the digest is checked here.
 import argparse
 import base64
 import contextlib
+import gzip
 import hashlib
 import io
 import json
 import pathlib
 import sys
+import tempfile
 
 import brotli
 import warcio.cli
+from fastwarc.stream_io import ZstdReader
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecordType
 from warcio.archiveiterator import ArchiveIterator
@@ -45,6 +48,24 @@ BufferedReader.DECOMPRESSORS["br"] = Brotli
 
 def fault(where, what):
     FAULTS.append(f"{where}: {what}")
+
+
+def unpacked(member):
+    """A record; a zstd frame is taken off."""
+    return ZstdReader(io.BytesIO(member)).read() if member.startswith(b"\x28\xb5\x2f\xfd") else member
+
+
+def for_warcio(warc, folder):
+    """The file as warcio reads it, and what tells the true place of a record in it."""
+    if ".warc.zst" not in warc.name:
+        return warc, int
+    places = [record.stream_pos for record in FastIterator(str(warc), parse_http=False)]
+    data, copy, true = warc.read_bytes(), folder / warc.name, {}
+    with open(copy, "wb") as out:
+        for begin, end in zip(places, [*places[1:], len(data)]):
+            true[out.tell()] = begin
+            out.write(gzip.compress(unpacked(data[begin:end]), 1))
+    return copy, true.__getitem__
 
 
 def sha256_of(stream):
@@ -166,7 +187,7 @@ def check_order(warc, records):
 def check_index(warc, records):
     opened = warc.name.endswith(".open")
     name = warc.name.removesuffix(".open")
-    index = warc.with_name(name.removesuffix(".warc.gz") + ".cdxj" + (".open" if opened else ""))
+    index = warc.with_name(name.removesuffix(".warc.gz").removesuffix(".warc.zst") + ".cdxj" + (".open" if opened else ""))
     lines = index.read_bytes().splitlines(keepends=True)
     if not opened and lines != sorted(lines):
         fault(index.name, "is not sorted by bytes")
@@ -184,7 +205,7 @@ def check_index(warc, records):
 
 
 def check_line(where, name, entry, time, member, record):
-    found = list(ArchiveIterator(io.BytesIO(member)))
+    found = list(ArchiveIterator(io.BytesIO(unpacked(member))))
     if len(found) != 1 or record is None:
         return fault(where, f"{entry['url']}: {len(found)} records at {entry['offset']}")
     headers = found[0].rec_headers
@@ -222,11 +243,15 @@ def main():
     arguments.add_argument("--manifest", type=pathlib.Path)
     options = arguments.parse_args()
     captures, counts = {}, {}
-    warcs = sorted([*options.folder.glob("*.warc.gz"), *options.folder.glob("*.warc.gz.open")])
+    endings = [".warc.gz", ".warc.gz.open", ".warc.zst", ".warc.zst.open"]
+    warcs = sorted(warc for ending in endings for warc in options.folder.glob("*" + ending))
     for warc in warcs:
-        chunked = chunked_records(warc)
-        warcio_check(warc, chunked)
-        records = read_with_warcio(warc, chunked)
+        with tempfile.TemporaryDirectory() as folder:
+            copy, true = for_warcio(warc, pathlib.Path(folder))
+            chunked = chunked_records(copy)
+            warcio_check(copy, chunked)
+            records = {true(at): record for at, record in read_with_warcio(copy, chunked).items()}
+            chunked = {true(at) for at in chunked}
         compare(warc, records, read_with_fastwarc(warc, chunked))
         counts["chunked"] = counts.get("chunked", 0) + len(chunked)
         check_order(warc, records)

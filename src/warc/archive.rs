@@ -14,6 +14,7 @@ use super::cdxj::sort_into;
 use super::error::WarcError;
 use super::info::WarcInfo;
 use super::jsonl::CrawlLine;
+use super::member::Compression;
 use super::name::{Series, cdxj_name, open_name};
 use super::page::PageRecords;
 use super::record::{RecordBuilder, RecordId, SpoolRule};
@@ -36,8 +37,8 @@ pub struct ArchiveSettings {
     pub series: Series,
     /// When a WARC is full.
     pub limits: WarcLimits,
-    /// gzip level of the `warcinfo` record.
-    pub level: u32,
+    /// How records of new files are compressed.
+    pub compression: Compression,
     /// Content of the `warcinfo` record.
     pub info: WarcInfo,
     /// Fault points.
@@ -162,9 +163,10 @@ impl Archive {
         self.settings.faults.check("archive.synced").map_err(|e| self.injected(e))
     }
 
-    /// True when the WARC is full or old enough to be closed.
+    /// True when the WARC is full or old enough to be closed, or is of another compression than the next page.
     pub fn rotate_due(&self, now: UnixMillis) -> bool {
-        self.open.as_ref().is_some_and(|o| o.warc.rotate_due(now))
+        let ending = self.settings.compression.ending();
+        self.open.as_ref().is_some_and(|o| o.warc.rotate_due(now) || !o.warc.name().ends_with(ending))
     }
 
     /// Syncs all files and closes the open WARC; the next page begins another. Call it after a commit and before the next append; then
@@ -210,10 +212,10 @@ impl Archive {
     fn begin(&mut self, now: UnixMillis) -> Result<OpenWarc, WarcError> {
         let s = &self.settings;
         self.serial = self.serial.wrapping_add(1);
-        let mut warc = WarcWriter::create(&s.dir, &s.series, self.serial, now, s.limits)?;
+        let name = s.series.warc_name(now, self.serial, s.compression);
+        let mut warc = WarcWriter::create(&s.dir, &name, now, s.limits)?;
         let begun = begin_with_info(s, &mut warc, now);
         begun.map(|cdxj| OpenWarc { warc, cdxj }).inspect_err(|_| {
-            let name = s.series.warc_name(now, self.serial);
             let _ = fs::remove_file(s.dir.join(open_name(&name)));
             let _ = fs::remove_file(s.dir.join(open_name(&cdxj_name(&name))));
         })
@@ -233,7 +235,9 @@ fn begin_with_info(s: &ArchiveSettings, warc: &mut WarcWriter, now: UnixMillis) 
 fn append_info(settings: &ArchiveSettings, warc: &mut WarcWriter, now: UnixMillis) -> Result<(), WarcError> {
     let spool = SpoolRule { dir: settings.dir.clone(), memory: usize::MAX };
     let name = Arc::clone(warc.name());
-    let record = RecordBuilder::new(settings.level, spool).warcinfo(RecordId::random(), now, &name, &settings.info);
+    // The file may be older than the settings.
+    let compression = Compression::of(&name).unwrap_or_default();
+    let record = RecordBuilder::new(compression, spool).warcinfo(RecordId::random(), now, &name, &settings.info);
     let record = record.map_err(|e| WarcError::io("begin", warc.path())(std::io::Error::other(e)))?;
     warc.append([&record.data]).map(drop)
 }

@@ -8,6 +8,7 @@ use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
 use crate::storage::values::{ContentValue, DoneKind, QueueEntry};
 use crate::warc::digest::{Digests, WarcDigest};
+use crate::warc::member::Compression;
 use crate::warc::metadata::{Metadata, Outlink};
 use crate::warc::page::PageRecords;
 use crate::warc::record::{
@@ -28,8 +29,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// For records compressed at this level; what is too long for memory is built in `folder`.
-    pub fn new(compression: u32, folder: PathBuf) -> Self {
+    /// For records compressed so; what is too long for memory is built in `folder`.
+    pub fn new(compression: Compression, folder: PathBuf) -> Self {
         let spool = SpoolRule { dir: folder, memory: RECORD_MEMORY };
         Self { builder: RecordBuilder::new(compression, spool), buffer: vec![0; PIECE].into() }
     }

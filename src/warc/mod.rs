@@ -4,9 +4,9 @@
 //! |---|---|
 //! | [`archive`] | all files of a crawl together; the one the Store holds |
 //! | [`page`] | all records of one fetched page; what a parser thread makes |
-//! | [`record`], [`info`], [`metadata`], [`header`] | builds records, one gzip member each |
+//! | [`record`], [`info`], [`metadata`], [`header`] | builds records, one member each |
 //! | [`http_head`] | HTTP heads as stored: credentials redacted, framing made true |
-//! | [`digest`], [`date`], [`gz`] | digests, dates, compression |
+//! | [`digest`], [`date`], [`member`] | digests, dates, compression |
 //! | [`append`], [`name`], [`writer`] | append-only files of known good length; names; one WARC being written |
 //! | [`cdxj`], [`surt`], [`jsonl`] | the index and its keys; one line a finished URL |
 //! | [`repair`] | tails cut, lost records found, strays dealt with at a start |
@@ -22,11 +22,11 @@ pub mod digest;
 mod error;
 pub mod exchange;
 pub mod folder;
-pub mod gz;
 pub mod header;
 pub mod http_head;
 pub mod info;
 pub mod jsonl;
+pub mod member;
 pub mod metadata;
 pub mod name;
 pub mod page;

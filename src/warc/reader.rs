@@ -1,4 +1,4 @@
-//! Reads WARC files whose records are one gzip member each, as Lycosa and all common crawlers write them.
+//! Reads WARC files whose records are one gzip member or zstd frame each, as Lycosa and all common crawlers write them.
 //!
 //! Memory is bounded: a header block has a cap, content is read through a [`Read`]. A file that is torn or damaged gives
 //! an error that says where the record began, so that everything before is known to be whole.
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use flate2::bufread::GzDecoder;
+use super::member::{Unpacker, pass_skippable};
 
 /// Longest header block read, bytes.
 pub const MAX_HEADER: usize = 256 * 1024;
@@ -22,9 +22,9 @@ pub enum ReadError {
     /// The file ends inside the record.
     #[error("the record at {0} is torn: the file ends inside it")]
     Torn(u64),
-    /// The gzip member is damaged, or there is none.
-    #[error("no whole gzip member at {0}: {1}")]
-    Gzip(u64, #[source] io::Error),
+    /// The gzip member or zstd frame is damaged, or there is none.
+    #[error("no whole gzip member or zstd frame at {0}: {1}")]
+    Member(u64, #[source] io::Error),
     /// The header block is no WARC header.
     #[error("no WARC record at {0}: {1}")]
     Header(u64, &'static str),
@@ -36,14 +36,14 @@ pub enum ReadError {
 impl ReadError {
     /// Where the bad record begins: everything before is whole.
     pub fn offset(&self) -> u64 {
-        let (Self::Io(at, _) | Self::Torn(at) | Self::Gzip(at, _) | Self::Header(at, _) | Self::End(at)) = self;
+        let (Self::Io(at, _) | Self::Torn(at) | Self::Member(at, _) | Self::Header(at, _) | Self::End(at)) = self;
         *at
     }
 
     pub(super) fn from_io(offset: u64, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::UnexpectedEof => Self::Torn(offset),
-            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::Gzip(offset, source),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::Member(offset, source),
             _ => Self::Io(offset, source),
         }
     }
@@ -83,7 +83,7 @@ enum State<R: BufRead> {
     /// Before a member.
     Between(Counting<R>),
     /// Inside the member that began at `offset`, with `left` bytes of content to come.
-    Inside { member: Box<GzDecoder<Counting<R>>>, offset: u64, left: u64 },
+    Inside { member: Unpacker<Counting<R>>, offset: u64, left: u64 },
     /// After an error or the end.
     Over,
 }
@@ -115,11 +115,14 @@ impl<R: BufRead> WarcReader<R> {
     pub fn next_record(&mut self) -> Result<Option<WarcHeader>, ReadError> {
         self.finish()?;
         let State::Between(mut source) = std::mem::replace(&mut self.state, State::Over) else { return Ok(None) };
+        let begin = source.at;
+        pass_skippable(&mut source).map_err(|e| ReadError::from_io(begin, e))?;
         let offset = source.at;
-        if source.fill_buf().map_err(|e| ReadError::from_io(offset, e))?.is_empty() {
+        let failed = |e| ReadError::from_io(offset, e);
+        if source.fill_buf().map_err(failed)?.is_empty() {
             return Ok(None);
         }
-        let mut member = Box::new(GzDecoder::new(source));
+        let mut member = Unpacker::new(source).map_err(failed)?;
         let header = read_header(&mut member, offset)?;
         self.state = State::Inside { member, offset, left: header.content_length };
         Ok(Some(header))
@@ -164,7 +167,7 @@ pub struct Content<'a, R: BufRead> {
 impl<R: BufRead> Read for Content<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let State::Inside { member, left, .. } = &mut self.reader.state else { return Ok(0) };
-        match member.as_mut().take(*left).read(buffer) {
+        match member.take(*left).read(buffer) {
             Ok(n) => {
                 *left -= n as u64;
                 Ok(n)
@@ -179,7 +182,7 @@ impl<R: BufRead> Read for Content<'_, R> {
     }
 }
 
-fn read_header<R: BufRead>(member: &mut GzDecoder<Counting<R>>, offset: u64) -> Result<WarcHeader, ReadError> {
+fn read_header<R: BufRead>(member: &mut Unpacker<Counting<R>>, offset: u64) -> Result<WarcHeader, ReadError> {
     let mut block = Vec::with_capacity(1024);
     let mut byte = [0];
     while !block.ends_with(b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! Builds whole records, each one gzip member, ready to be appended to a WARC.
+//! Builds whole records, each one member, ready to be appended to a WARC.
 //!
 //! A thread that makes records keeps one [`RecordBuilder`]; what it gives needs no more work by the one who appends.
 //! The headers stand before the body and hold its digests, so a body is read twice: [`Digests::of`], then the record.
@@ -13,10 +13,10 @@ use uuid::Uuid;
 
 use super::date::iso;
 use super::digest::{Digests, WarcDigest};
-use super::gz::Gzipper;
 use super::header::HeaderBlock;
 use super::http_head::redacted_request;
 use super::info::WarcInfo;
+use super::member::{Compression, Packer};
 use super::metadata::Metadata;
 use crate::base::kinds::names;
 use crate::base::time::UnixMillis;
@@ -66,7 +66,7 @@ names! {
 pub struct RecordBytes {
     /// Its type.
     pub kind: RecordKind,
-    /// Its bytes: one gzip member.
+    /// Its bytes: one member.
     pub data: Document,
 }
 
@@ -138,14 +138,14 @@ pub struct SpoolRule {
 
 /// Builds records; keeps its compressor between them.
 pub struct RecordBuilder {
-    gzipper: Gzipper,
+    packer: Packer,
     spool: SpoolRule,
 }
 
 impl RecordBuilder {
-    /// `level` is gzip's, 0 to 9; 1 is the default of the settings.
-    pub fn new(level: u32, spool: SpoolRule) -> Self {
-        Self { gzipper: Gzipper::new(level), spool }
+    /// Its records go into files of that compression.
+    pub fn new(compression: Compression, spool: SpoolRule) -> Self {
+        Self { packer: Packer::new(compression), spool }
     }
 
     /// The record a WARC begins with; `filename` is the file's final name.
@@ -277,7 +277,7 @@ impl RecordBuilder {
         headers: &[u8],
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<Document> {
-        let mut member = self.gzipper.member(spooled_tempfile_in(self.spool.memory, &self.spool.dir))?;
+        let mut member = self.packer.member(spooled_tempfile_in(self.spool.memory, &self.spool.dir))?;
         member.write_all(headers)?;
         content(&mut member)?;
         member.write_all(b"\r\n\r\n")?;

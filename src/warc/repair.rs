@@ -9,7 +9,7 @@ use super::append::{AppendFile, TailRepair, sync_dir};
 use super::archive::{ArchiveSettings, OpenWarc};
 use super::cdxj::sort_into;
 use super::error::WarcError;
-use super::name::{cdxj_name, closed_name, open_name};
+use super::name::{cdxj_name, closed_name, open_name, warc_names};
 use super::reader::WarcReader;
 use super::scan::scan_next;
 use super::writer::{Place, WarcWriter, close_name};
@@ -227,8 +227,8 @@ pub fn close_stray(path: &Path) -> Result<(), WarcError> {
 
 /// An open index whose WARC is closed was only left behind; without its sorted form it is sorted now.
 fn tidy_index(dir: &Path, open: &str, closed: &str, report: &mut ArchiveRepair) -> Result<(), WarcError> {
-    let warc = closed.strip_suffix(".cdxj").map(|stem| format!("{stem}.warc.gz")).unwrap_or_default();
-    if dir.join(&warc).exists() && !dir.join(closed).exists() {
+    let is_closed = warc_names(closed).iter().any(|warc| dir.join(warc).exists());
+    if is_closed && !dir.join(closed).exists() {
         sort_into(&dir.join(open), &dir.join(closed))?;
     }
     remove(dir, open, report)

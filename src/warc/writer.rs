@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::append::{AppendFile, TailRepair, sync_dir};
 use super::error::WarcError;
-use super::name::{Series, open_name};
+use super::name::open_name;
 use crate::base::time::UnixMillis;
 use crate::document::Document;
 
@@ -47,24 +47,17 @@ pub struct WarcWriter {
 }
 
 impl WarcWriter {
-    /// Begins a new file of `series` in `dir`. The caller appends the `warcinfo` record first.
+    /// Begins a new file in `dir`; `name` is its final one. The caller appends the `warcinfo` record first.
     ///
     /// # Errors
     /// [`WarcError::Io`]; of kind `AlreadyExists` when the name is taken.
-    pub fn create(
-        dir: &Path,
-        series: &Series,
-        serial: u32,
-        now: UnixMillis,
-        limits: WarcLimits,
-    ) -> Result<Self, WarcError> {
-        let name = series.warc_name(now, serial);
-        let closed = dir.join(&name);
+    pub fn create(dir: &Path, name: &str, now: UnixMillis, limits: WarcLimits) -> Result<Self, WarcError> {
+        let closed = dir.join(name);
         if closed.exists() {
             let source = io::Error::from(io::ErrorKind::AlreadyExists);
             return Err(WarcError::Io { action: "create", path: closed, source });
         }
-        let file = AppendFile::create(&dir.join(open_name(&name)))?;
+        let file = AppendFile::create(&dir.join(open_name(name)))?;
         sync_dir(dir)?;
         Ok(Self { dir: dir.to_owned(), name: name.into(), file, limits, opened: now })
     }

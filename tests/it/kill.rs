@@ -2,11 +2,12 @@
 
 use std::net::TcpListener;
 
+use lycosa::warc::pick::response_at;
 use nix::sys::signal::Signal;
 
 use crate::matrix::judge::{Life, judge, now_us};
 use crate::matrix::{QUICK, web};
-use crate::sandbox::{Sandbox, is_rules, program, until};
+use crate::sandbox::{Daemon, Sandbox, is_rules, program, until};
 
 const SETTINGS: &str = QUICK.settings;
 
@@ -45,6 +46,38 @@ fn a_signal_drains_it_and_another_run_goes_on() {
     }
     sandbox.finish();
     assert_eq!(judge(&QUICK, &sandbox, &lives).again, 0, "pages fetched again");
+}
+
+/// Runs until so many requests were answered and an archive file of that form is written, then kills it.
+fn run_and_kill(sandbox: &mut Sandbox, compression: &str, ending: &str) -> Life {
+    let before = sandbox.web.audit_len();
+    let daemon: Daemon = sandbox.start(&["--until-done", "--set", &format!("store.compression={compression}")], None);
+    let is_written = || sandbox.open_files().iter().any(|name| name.ends_with(ending));
+    until("requests", || (sandbox.web.audit_len() >= before + 60 && is_written()).then_some(()), || daemon.log());
+    daemon.signal(Signal::SIGKILL);
+    drop(daemon);
+    Life::killed(format!("killed with {compression}"), now_us())
+}
+
+#[test]
+fn killed_and_told_another_compression_it_loses_nothing_and_leaves_files_of_both_forms_that_all_tools_read() {
+    let mut sandbox = Sandbox::new(web(12), SETTINGS);
+    let (zstd, gzip) = (".warc.zst.open", ".warc.gz.open");
+    let lives = [("zstd", zstd), ("zstd", zstd), ("1", gzip), ("zstd:3", zstd)]
+        .map(|(compression, ending)| run_and_kill(&mut sandbox, compression, ending));
+    sandbox.finish(); // with gzip again
+    judge(&QUICK, &sandbox, &lives);
+    let checked = program().args(["check", "--full", "--data"]).arg(sandbox.data()).output().unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
+    let entries = sandbox.entries();
+    for ending in [".warc.zst", ".warc.gz"] {
+        let is_page =
+            |e: &&serde_json::Value| e["filename"].as_str().unwrap().ends_with(ending) && e["status"] == "200";
+        let entry = entries.iter().filter(|e| e["mime"] == "text/html").find(is_page).unwrap();
+        let offset = entry["offset"].as_str().unwrap().parse().unwrap();
+        let file = entry["filename"].as_str().unwrap();
+        assert!(!response_at(&sandbox.data().join("warc"), file, offset, 1 << 20).unwrap().body.is_empty());
+    }
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl Sandbox {
 
     /// How many index lines each URL has, whatever spelling it was asked for under.
     ///
-    /// Each line is followed to its record, which must be one gzip member with that URL; each file must be sorted.
+    /// Each line is followed to its record, which must be one gzip member or zstd frame with that URL; each file must be sorted.
     pub fn index(&self) -> BTreeMap<String, u32> {
         let dir = self.data().join("warc");
         let mut urls = BTreeMap::new();
@@ -183,7 +183,11 @@ fn record(dir: &Path, entry: &serde_json::Value) -> String {
     let mut file = File::open(dir.join(entry["filename"].as_str().unwrap())).unwrap();
     file.seek(SeekFrom::Start(number("offset"))).unwrap();
     let mut text = Vec::new();
-    flate2::read::GzDecoder::new(file.take(number("length"))).read_to_end(&mut text).unwrap();
+    let member = file.take(number("length"));
+    match entry["filename"].as_str().unwrap().ends_with(".zst") {
+        true => zstd::stream::copy_decode(member, &mut text).unwrap(),
+        false => drop(flate2::read::GzDecoder::new(member).read_to_end(&mut text).unwrap()),
+    }
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -17,6 +17,7 @@ use lycosa::net::Fetched;
 use lycosa::storage::values::FileLengths;
 use lycosa::warc::archive::{Archive, ArchiveSettings, Strays};
 use lycosa::warc::info::WarcInfo;
+use lycosa::warc::member::Compression;
 use lycosa::warc::metadata::{Metadata, Outlink};
 use lycosa::warc::name::Series;
 use lycosa::warc::page::PageRecords;
@@ -163,13 +164,13 @@ fn records(builder: &mut RecordBuilder, sample: &Sample, n: u64) -> PageRecords 
     builder.page(&Capture { url: &sample.url, date, ip }, &fetched, Some(metadata), Some("text/html")).unwrap()
 }
 
-fn archive(dir: &Path) -> Archive {
+fn archive(compression: Compression, dir: &Path) -> Archive {
     let settings = ArchiveSettings {
         dir: dir.join("warc"),
         jsonl: dir.join("crawl.jsonl"),
         series: Series::new("TEST", "crawler.example.org").unwrap(),
         limits: WarcLimits { max_size: 10_000, max_age: Duration::from_secs(3600) },
-        level: 1,
+        compression,
         info: WarcInfo { software: "Lycosa/0.1.0".into(), robots: "obey".into(), ..WarcInfo::default() },
         faults: lycosa::base::fault::Faults::default(),
     };
@@ -177,9 +178,9 @@ fn archive(dir: &Path) -> Archive {
 }
 
 /// Writes all samples and two revisits over several WARC files, the last left open; gives the manifest.
-fn write_all(dir: &Path) -> serde_json::Value {
-    let mut archive = archive(dir);
-    let mut builder = RecordBuilder::new(1, SpoolRule { dir: dir.to_owned(), memory: 1 << 20 });
+fn write_all(compression: Compression, dir: &Path) -> serde_json::Value {
+    let mut archive = archive(compression, dir);
+    let mut builder = RecordBuilder::new(compression, SpoolRule { dir: dir.to_owned(), memory: 1 << 20 });
     let mut manifest = BTreeMap::new();
     let mut expect = |url: &str, status: u16, decoded: &[u8]| {
         let body: String = Sha256::digest(decoded).iter().map(|b| format!("{b:02x}")).collect();
@@ -229,22 +230,28 @@ fn check(python: &std::ffi::OsStr, dir: &Path, manifest: &Path) -> (bool, String
 #[test]
 fn warcio_and_fastwarc_read_every_record_and_decode_every_body() {
     let Some(python) = python() else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let manifest = dir.path().join("manifest.json");
-    std::fs::write(&manifest, write_all(dir.path()).to_string()).unwrap();
-    let (passed, text) = check(&python, &dir.path().join("warc"), &manifest);
-    assert!(passed, "{text}");
-    assert!(text.contains("'chunked': 6"), "{text}");
-    assert!(text.contains("'response': 28") && text.contains("'revisit': 2"), "{text}");
+    for compression in Compression::BOTH {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = dir.path().join("manifest.json");
+        std::fs::write(&manifest, write_all(compression, dir.path()).to_string()).unwrap();
+        let (passed, text) = check(&python, &dir.path().join("warc"), &manifest);
+        assert!(passed, "{text}");
+        assert!(text.contains("'chunked': 6"), "{text}");
+        assert!(text.contains("'response': 28") && text.contains("'revisit': 2"), "{text}");
+    }
 }
 
 #[test]
 fn the_check_notices_a_damaged_file_a_wrong_index_and_a_missing_page() {
     let Some(python) = python() else { return };
+    Compression::BOTH.into_iter().for_each(|compression| damage_is_noticed(&python, compression));
+}
+
+fn damage_is_noticed(python: &std::ffi::OsStr, compression: Compression) {
     let dir = tempfile::tempdir().unwrap();
     let warc_dir = dir.path().join("warc");
     let manifest = dir.path().join("manifest.json");
-    let mut expected = write_all(dir.path());
+    let mut expected = write_all(compression, dir.path());
     expected["http://h.test/never"] = serde_json::json!({ "status": 200, "body": "" });
     std::fs::write(&manifest, expected.to_string()).unwrap();
     let index =
@@ -252,7 +259,7 @@ fn the_check_notices_a_damaged_file_a_wrong_index_and_a_missing_page() {
     let index = index.unwrap();
     let text = std::fs::read_to_string(&index).unwrap().replace("\"status\":\"200\"", "\"status\":\"201\"");
     std::fs::write(&index, text).unwrap();
-    let (passed, text) = check(&python, &warc_dir, &manifest);
+    let (passed, text) = check(python, &warc_dir, &manifest);
     assert!(!passed);
     assert!(text.contains("http://h.test/never: is not in the WARC"), "{text}");
     assert!(text.contains("status is '201'"), "{text}");

@@ -33,7 +33,6 @@ pub(super) fn check_store(store: &StoreSection) -> Checked {
     })?;
     within("store.warc_max_size", store.warc_max_size, 1_000_000, 1 << 40)?;
     positive("store.warc_max_age", store.warc_max_age)?;
-    within("store.compression", store.compression, 1, 9)?;
     within("store.memory", store.memory, 16 << 20, 1 << 42)?;
     for glob in &store.skip_types {
         ensure(is_type_glob(glob), "store.skip_types", || {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::units::{duration, format_duration, optional_size, parse_duration, size};
 use crate::content::mime;
 use crate::domain::statuses;
+use crate::warc::member::Compression;
 
 section! {
     /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
@@ -72,8 +73,8 @@ section! {
         warc_max_size: u64 as "size" = 1_000_000_000;
         /// And after this time.
         warc_max_age: Duration as "duration" = Duration::from_secs(86_400);
-        /// gzip level, 1 to 9.
-        compression: u32 = 1;
+        /// How records are compressed: a gzip level, 1 to 9, `zstd` or `zstd:LEVEL`.
+        compression: Compression = Compression::default();
         /// Memory for the database's caches and write buffers.
         memory: u64 as "size" = 256 << 20;
         /// Media types that are fetched and read for links, but left out of the WARC: `type/subtype` or `type/*`.

@@ -95,7 +95,7 @@ pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError
         jsonl: settings.store.data_dir.join("crawl.jsonl"),
         series: Series::new(&settings.store.warc_prefix, &node.crawl.rules.host_name)?,
         limits: WarcLimits { max_size: settings.store.warc_max_size, max_age: settings.store.warc_max_age },
-        level: settings.store.compression,
+        compression: settings.store.compression,
         info,
         faults: node.faults.clone(),
     })

@@ -118,13 +118,10 @@ impl Store {
         }
     }
 
-    /// Closes a full or old WARC: between commits, so that everything in it is committed.
     fn rotate(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|o| o.archive.rotate_due(self.node.clock.date())) else { return };
-        let closed = open.make_safe(&self.node).and_then(|()| Ok(open.archive.close()?));
-        match closed {
-            Ok(name) => log::info!("warc closed: file={}", name.as_deref().unwrap_or_default()),
-            Err(e) => self.lost(&e, Vec::new()),
+        let Some(open) = &mut self.open else { return };
+        if let Err(e) = open.rotate(&self.node) {
+            self.lost(&e, Vec::new());
         }
     }
 

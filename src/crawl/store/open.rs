@@ -61,6 +61,7 @@ impl Open {
         let synced = archive.file_lengths();
         let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), mark: Mark::default() };
         open.settle(node, &lists, &repair)?;
+        open.rotate(node)?; // the settings may ask for another compression now
         node.faults.check("store.opened")?;
         Ok(open)
     }
@@ -86,6 +87,16 @@ impl Open {
         storage.write(&txn.into_batch())?;
         storage.sync()?; // a database without tails would be taken for a new one beside files of a former one
         self.ledger.commit();
+        Ok(())
+    }
+
+    /// Closes a WARC that is due: between commits, so that everything in it is committed.
+    pub fn rotate(&mut self, node: &Node) -> Result<(), StoreError> {
+        if self.archive.rotate_due(node.clock.date()) {
+            self.make_safe(node)?;
+            let closed = self.archive.close()?;
+            log::info!("warc closed: file={}", closed.as_deref().unwrap_or_default());
+        }
         Ok(())
     }
 

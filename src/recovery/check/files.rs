@@ -10,7 +10,7 @@ use crate::recovery::if_there;
 use crate::storage::keys::PageKey;
 use crate::storage::read;
 use crate::storage::values::{DoneKind, FileLengths, PageRecord};
-use crate::warc::name::{cdxj_name, closed_name, open_name};
+use crate::warc::name::{cdxj_name, closed_name, is_warc, open_name};
 
 /// Where the files of a crawl lie.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Files {
     fn take(&mut self, pass: &mut Pass<'_>, name: &str, names: &BTreeSet<String>) -> Result<()> {
         let open = closed_name(name);
         let closed = open.unwrap_or(name);
-        if !closed.ends_with(".warc.gz") {
+        if !is_warc(closed) {
             return Ok(());
         }
         let own = self.file_lengths.as_ref().is_none_or(|t| t.warc.as_ref().is_some_and(|(warc, _)| warc == closed));

@@ -14,6 +14,7 @@ use crate::domain::fingerprint::CrawlId;
 use crate::storage::values::{Counters, FileLengths, Format, RunState};
 use crate::storage::{Storage, folder, read};
 use crate::warc::date::iso;
+use crate::warc::name::is_warc;
 
 /// What the database and the archive's folder say at the moment of the checkpoint.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl Position {
 pub fn closed_files(warc_dir: &Path) -> Result<Vec<Stored>> {
     let mut closed = Vec::new();
     for file in files::names(warc_dir)? {
-        if !file.starts_with('.') && (file.ends_with(".warc.gz") || file.ends_with(".cdxj")) {
+        if !file.starts_with('.') && (is_warc(&file) || file.ends_with(".cdxj")) {
             let path = warc_dir.join(&file);
             let bytes = fs::metadata(&path).map_err(CheckpointError::io("read the length of", &path))?.len();
             closed.push(Stored { file, bytes, sha256: None });

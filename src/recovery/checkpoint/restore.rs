@@ -14,6 +14,7 @@ use crate::storage::folder::MARKER;
 use crate::storage::mark::MARK;
 use crate::warc::date::digits17;
 use crate::warc::folder::{self, Claim};
+use crate::warc::name::{closed_name, is_warc};
 
 /// The Bloom filter of a clean stop: a restored database must not find it.
 const FILTER: &str = "seen.bloom";
@@ -210,7 +211,7 @@ fn stage_small(from: &Path, staging: &Path, name: &str) -> Result<Option<PathBuf
 /// WARC files that are being written, as the present state knows them; the checkpoint knows none.
 fn open_files(warc_dir: &Path) -> Result<Vec<PathBuf>> {
     let mut open = files::names(warc_dir)?;
-    open.retain(|name| name.ends_with(".warc.gz.open"));
+    open.retain(|name| closed_name(name).is_some_and(is_warc));
     open.iter().map(|name| absolute(&warc_dir.join(name))).collect()
 }
 
@@ -222,6 +223,6 @@ fn younger(warc_dir: &Path, manifest: &Manifest) -> Result<usize> {
     let known: std::collections::HashSet<&str> = manifest.archive.iter().map(|f| f.file.as_str()).collect();
     let open = open_files(warc_dir)?.len();
     let closed = make::closed_files(warc_dir)?;
-    let is_younger = |file: &&str| file.ends_with(".warc.gz") && !known.contains(file);
+    let is_younger = |file: &&str| is_warc(file) && !known.contains(file);
     Ok(open + closed.iter().map(|f| f.file.as_str()).filter(is_younger).count())
 }

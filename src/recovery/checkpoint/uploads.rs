@@ -119,7 +119,7 @@ mod tests {
     fn folder() -> (tempfile::TempDir, Box<dyn Place>) {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("warc")).unwrap();
-        for name in ["a.warc.gz", "a.cdxj", "b.warc.gz.open", "b.cdxj.open", ".lycosa-owner"] {
+        for name in ["a.warc.zst", "a.cdxj", "b.warc.gz.open", "b.cdxj.open", ".lycosa-owner"] {
             fs::write(dir.path().join("warc").join(name), name).unwrap();
         }
         let place = Target::Folder(dir.path().join("to")).open(None).unwrap();
@@ -139,12 +139,12 @@ mod tests {
         let (dir, place) = folder();
         let all = uploads(&dir, &*place, true);
         let due = all.due().unwrap();
-        assert_eq!(names(due.clone()), ["a.cdxj", "a.warc.gz"]);
+        assert_eq!(names(due.clone()), ["a.cdxj", "a.warc.zst"]);
         all.upload(&due[1], UnixMillis(5), &Faults::default()).unwrap();
         assert_eq!(names(all.due().unwrap()), ["a.cdxj"]);
-        assert_eq!(all.remove_listed(Some("a.warc.gz")).unwrap(), [""; 0]);
-        assert_eq!(all.remove_listed(None).unwrap(), ["a.warc.gz"]);
-        assert_eq!(fs::read_to_string(dir.path().join("to/a.warc.gz")).unwrap(), "a.warc.gz");
+        assert_eq!(all.remove_listed(Some("a.warc.zst")).unwrap(), [""; 0]);
+        assert_eq!(all.remove_listed(None).unwrap(), ["a.warc.zst"]);
+        assert_eq!(fs::read_to_string(dir.path().join("to/a.warc.zst")).unwrap(), "a.warc.zst");
         assert_eq!(names(all.due().unwrap()), ["a.cdxj"]);
         assert_eq!(uploads(&dir, &*place, false).remove_listed(None).unwrap(), [""; 0]);
     }

@@ -12,18 +12,24 @@ use crate::storage::values::FileLengths;
 use crate::warc::archive::{Archive, ArchiveRepair, ArchiveSettings, Strays};
 use crate::warc::info::WarcInfo;
 use crate::warc::jsonl::CrawlLine;
+use crate::warc::member::Compression;
 use crate::warc::name::{Series, cdxj_name, closed_name, open_name};
 use crate::warc::reader::WarcReader;
 use crate::warc::scan::scan_next;
 use crate::warc::writer::{Place, WarcLimits};
 
-fn open(dir: &Path, lengths: &FileLengths, unsynced: Option<u64>, strays: Strays) -> (Archive, ArchiveRepair) {
+fn open(
+    (dir, compression): (&Path, Compression),
+    lengths: &FileLengths,
+    unsynced: Option<u64>,
+    strays: Strays,
+) -> (Archive, ArchiveRepair) {
     let settings = ArchiveSettings {
         dir: dir.join("warc"),
         jsonl: dir.join("crawl.jsonl"),
         series: Series::new("T", "h").unwrap(),
         limits: WarcLimits { max_size: 1 << 40, max_age: Duration::from_secs(3600) },
-        level: 1,
+        compression,
         info: WarcInfo { software: "Lycosa/0".into(), ..WarcInfo::default() },
         faults: crate::base::fault::Faults::default(),
     };
@@ -34,21 +40,30 @@ fn open(dir: &Path, lengths: &FileLengths, unsynced: Option<u64>, strays: Strays
 pub(super) struct Bench {
     dir: TempDir,
     maker: Maker,
+    compression: Compression,
     pub(super) archive: Archive,
 }
 
 impl Bench {
     /// Nothing is there.
     pub(super) fn new() -> Self {
+        Self::of(Compression::default())
+    }
+
+    pub(super) fn of(compression: Compression) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (archive, repair) = open(dir.path(), &FileLengths::default(), None, Strays::Remove);
+        let (archive, repair) = open((dir.path(), compression), &FileLengths::default(), None, Strays::Remove);
         assert_eq!(repair, ArchiveRepair::default());
-        Self { maker: Maker::new(dir.path()), dir, archive }
+        Self { maker: Maker::of(compression, dir.path()), dir, compression, archive }
     }
 
     /// With these pages, and where they stand.
     fn with(pages: std::ops::Range<u32>) -> (Self, Vec<Place>) {
-        let mut bench = Self::new();
+        Self::with_of(Compression::default(), pages)
+    }
+
+    fn with_of(compression: Compression, pages: std::ops::Range<u32>) -> (Self, Vec<Place>) {
+        let mut bench = Self::of(compression);
         let places = pages.map(|n| bench.add(n)).collect();
         (bench, places)
     }
@@ -67,9 +82,16 @@ impl Bench {
     }
 
     fn reopen_with(&mut self, committed: &FileLengths, unsynced: Option<u64>, strays: Strays) -> ArchiveRepair {
-        let (archive, repair) = open(self.dir.path(), committed, unsynced, strays);
+        let (archive, repair) = open((self.dir.path(), self.compression), committed, unsynced, strays);
         self.archive = archive;
         repair
+    }
+
+    /// As after a start with the other compression in the settings.
+    pub(super) fn reopen_switched(&mut self, committed: &FileLengths, unsynced: Option<u64>) -> ArchiveRepair {
+        self.compression = Compression::BOTH.into_iter().find(|one| *one != self.compression).unwrap();
+        self.maker = Maker::of(self.compression, self.dir.path());
+        self.reopen_with(committed, unsynced, Strays::Remove)
     }
 
     pub(super) fn warc_dir(&self) -> PathBuf {
@@ -156,17 +178,36 @@ fn nothing_is_written_before_the_first_page() {
 /// I3: a WARC record without a commit is cut off at the next start.
 #[test]
 fn after_a_kill_the_files_end_where_the_commit_says_and_writing_goes_on() {
-    let (mut bench, _) = Bench::with(0..2);
-    let committed = bench.archive.file_lengths();
-    let lost = bench.add(2);
-    let (warc, _) = bench.open_pair();
-    cut(&warc, fs::metadata(&warc).unwrap().len() - 3); // a kill inside the write
+    for compression in Compression::BOTH {
+        let (mut bench, _) = Bench::with_of(compression, 0..2);
+        let committed = bench.archive.file_lengths();
+        let lost = bench.add(2);
+        let (warc, _) = bench.open_pair();
+        cut(&warc, fs::metadata(&warc).unwrap().len() - 3); // a kill inside the write
 
-    let repair = bench.reopen(&committed);
-    assert!(repair.warc.cut > 0 && repair.jsonl.cut > 0 && repair.lost.is_none() && !repair.index_rebuilt);
-    assert_eq!(bench.archive.file_lengths(), committed);
-    assert_eq!(bench.add(3).offset, lost.offset);
-    assert_eq!((bench.indexed(), bench.lines()), (3, 3));
+        let repair = bench.reopen(&committed);
+        assert!(repair.warc.cut > 0 && repair.jsonl.cut > 0 && repair.lost.is_none() && !repair.index_rebuilt);
+        assert_eq!(bench.archive.file_lengths(), committed);
+        assert_eq!(bench.add(3).offset, lost.offset);
+        assert_eq!((bench.indexed(), bench.lines()), (3, 3));
+    }
+}
+
+#[test]
+fn after_a_change_of_the_compression_the_open_warc_is_due_and_the_next_page_begins_one_of_the_new_form() {
+    for compression in Compression::BOTH {
+        let (mut bench, first) = Bench::with_of(compression, 0..2);
+        let committed = bench.archive.file_lengths();
+        assert!(!bench.archive.rotate_due(NOON));
+        let repair = bench.reopen_switched(&committed, Some(first[1].offset));
+        assert_eq!(repair, ArchiveRepair::default());
+        assert!(bench.archive.rotate_due(NOON));
+        bench.archive.close().unwrap();
+        assert_eq!(bench.indexed_in(&first[0].file), 2);
+        let second = bench.add(2);
+        assert!(second.file.ends_with(bench.compression.ending()) && !bench.archive.rotate_due(NOON));
+        assert_eq!(bench.indexed(), 1);
+    }
 }
 
 #[test]
@@ -207,8 +248,8 @@ fn files_of_other_writers_are_left_alone() {
 /// The closing steps are: index sorted, WARC renamed, open index removed, lengths committed. A kill may come after each.
 #[test]
 fn a_kill_between_any_two_steps_of_closing_loses_nothing() {
-    for step in 0..4 {
-        let (mut bench, _) = Bench::with(0..3);
+    for (compression, step) in Compression::BOTH.into_iter().flat_map(|one| (0..4).map(move |step| (one, step))) {
+        let (mut bench, _) = Bench::with_of(compression, 0..3);
         let (committed, before) = (bench.archive.file_lengths(), bench.files());
         bench.archive.close().unwrap();
         let after = bench.archive.file_lengths();
@@ -236,12 +277,14 @@ fn a_kill_between_any_two_steps_of_closing_loses_nothing() {
 
 #[test]
 fn records_that_a_power_failure_took_are_reported_and_their_index_lines_go_with_them() {
-    for (name, damage) in [
+    let damages = [
         ("shorter", (|bytes, at| bytes.truncate(at + 5)) as fn(&mut Vec<u8>, usize)),
         ("at a border", |bytes, at| bytes.truncate(at)),
         ("zeros", |bytes, at| bytes[at..].fill(0)),
-    ] {
-        let (mut bench, places) = Bench::with(0..4);
+        ("zeros from within", |bytes, at| bytes[at + 100..].fill(0)),
+    ];
+    for (compression, (name, damage)) in Compression::BOTH.into_iter().flat_map(|one| damages.map(|what| (one, what))) {
+        let (mut bench, places) = Bench::with_of(compression, 0..4);
         let [_, synced, unsynced, gone] = &places[..] else { panic!("four pages") };
         let (warc, _) = bench.open_pair();
         let mut bytes = fs::read(&warc).unwrap();
@@ -276,12 +319,14 @@ fn an_index_or_log_that_a_power_failure_cut_is_made_whole() {
 
 #[test]
 fn without_a_database_whole_pages_of_an_open_warc_are_kept() {
-    let (mut bench, _) = Bench::with(0..3);
-    let (warc, _) = bench.open_pair();
-    cut(&warc, fs::metadata(&warc).unwrap().len() - 3);
-    let repair = bench.reopen_with(&FileLengths::default(), None, Strays::Keep);
-    let [name] = &repair.closed[..] else { panic!("{repair:?}") };
-    assert_eq!((bench.files().len(), bench.indexed_in(name)), (2, 3));
+    for compression in Compression::BOTH {
+        let (mut bench, _) = Bench::with_of(compression, 0..3);
+        let (warc, _) = bench.open_pair();
+        cut(&warc, fs::metadata(&warc).unwrap().len() - 3);
+        let repair = bench.reopen_with(&FileLengths::default(), None, Strays::Keep);
+        let [name] = &repair.closed[..] else { panic!("{repair:?}") };
+        assert_eq!((bench.files().len(), bench.indexed_in(name)), (2, 3));
+    }
 }
 
 #[test]
@@ -314,6 +359,10 @@ fn an_open_warc_of_which_nothing_is_left_begins_with_its_warcinfo_again() {
     }
     bench.reopen_with(&lengths, Some(lost.offset), Strays::Remove);
     assert_eq!(bench.add(1), *lost);
+    cut(&warc, 0);
+    bench.reopen_switched(&lengths, Some(lost.offset));
+    bench.archive.close().unwrap();
+    assert_eq!(bench.files()[&*lost.file][0], 0x1f, "its warcinfo is what its name says");
 }
 
 #[test]

@@ -9,8 +9,11 @@ use proptest::prelude::*;
 
 use super::archive::Bench;
 use super::pages::NOON;
+use crate::base::time::UnixMillis;
 use crate::storage::values::FileLengths;
-use crate::warc::name::{cdxj_name, open_name};
+use crate::warc::archive::ArchiveRepair;
+use crate::warc::member::Compression;
+use crate::warc::name::{cdxj_name, is_warc, open_name};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -20,6 +23,8 @@ enum Step {
     Rotate,
     /// The process dies with so many uncommitted pages, each file cut at this share (of 255) of its uncommitted tail.
     Kill(u8, [u8; 3]),
+    /// The same, and the next start has another compression in its settings.
+    Switch(u8, [u8; 3]),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -27,6 +32,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (1u8..4).prop_map(Step::Commit),
         2 => Just(Step::Rotate),
         3 => (0u8..3, any::<[u8; 3]>()).prop_map(|(pages, cuts)| Step::Kill(pages, cuts)),
+        1 => (0u8..3, any::<[u8; 3]>()).prop_map(|(pages, cuts)| Step::Switch(pages, cuts)),
     ];
     prop::collection::vec(step, 1..14)
 }
@@ -57,16 +63,22 @@ impl World {
                 self.urls.extend(urls);
                 self.committed = self.bench.archive.file_lengths();
             }
-            Step::Rotate => {
-                if self.bench.archive.rotate_due(NOON.plus(Duration::from_secs(4000))) {
-                    self.bench.archive.close().unwrap();
-                }
+            Step::Rotate => self.rotate(NOON.plus(Duration::from_secs(4000))),
+            Step::Kill(pages, cuts) => self.kill(*pages, *cuts, Bench::reopen),
+            Step::Switch(pages, cuts) => {
+                self.kill(*pages, *cuts, |bench, committed| bench.reopen_switched(committed, None));
+                self.rotate(NOON);
             }
-            Step::Kill(pages, cuts) => self.kill(*pages, *cuts),
         }
     }
 
-    fn kill(&mut self, pages: u8, cuts: [u8; 3]) {
+    fn rotate(&mut self, now: UnixMillis) {
+        if self.bench.archive.rotate_due(now) {
+            self.bench.archive.close().unwrap();
+        }
+    }
+
+    fn kill(&mut self, pages: u8, cuts: [u8; 3], reopen: impl Fn(&mut Bench, &FileLengths) -> ArchiveRepair) {
         self.append(pages);
         let at_death = self.bench.archive.file_lengths();
         let same = |tail: &Option<(String, u64)>, now: &str| tail.as_ref().filter(|t| t.0 == now).map_or(0, |t| t.1);
@@ -78,7 +90,7 @@ impl World {
             }
         }
         cut_tail(&self.bench.jsonl(), self.committed.jsonl, at_death.jsonl, cuts[2]);
-        let repair = self.bench.reopen(&self.committed);
+        let repair = reopen(&mut self.bench, &self.committed);
         assert_eq!(repair.lost, None);
         assert!(!repair.index_rebuilt, "a kill alone damages no index");
     }
@@ -89,8 +101,8 @@ impl World {
         let mut urls = BTreeSet::new();
         for entry in fs::read_dir(self.bench.warc_dir()).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
-            assert!(name.ends_with(".gz") || name.ends_with(".cdxj"), "{name} is left");
-            if name.ends_with(".gz") {
+            assert!(is_warc(&name) || name.ends_with(".cdxj"), "{name} is left");
+            if is_warc(&name) {
                 captures += self.bench.indexed_in(&name);
                 let lines = fs::read_to_string(self.bench.warc_dir().join(cdxj_name(&name))).unwrap();
                 urls.extend(lines.lines().map(|line| {
@@ -116,11 +128,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn after_any_history_the_files_hold_the_committed_pages_and_no_others(steps in steps()) {
-        let (bench, committed) = (Bench::new(), FileLengths::default());
+    fn after_any_history_the_files_hold_the_committed_pages_and_no_others(
+        steps in steps(), compression in prop::sample::select(&Compression::BOTH[..]),
+    ) {
+        let (bench, committed) = (Bench::of(compression), FileLengths::default());
         let mut world = World { bench, committed, urls: BTreeSet::new(), next: 0 };
         steps.iter().for_each(|step| world.run(step));
-        world.kill(0, [255; 3]);
+        world.kill(0, [255; 3], Bench::reopen);
         world.check();
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::base::time::UnixMillis;
 use crate::document::Document;
 use crate::net::Fetched;
+use crate::warc::member::Compression;
 use crate::warc::metadata::Metadata;
 use crate::warc::page::PageRecords;
 use crate::warc::record::{Capture, RecordBuilder, SpoolRule};
@@ -19,8 +20,12 @@ pub struct Maker {
 
 impl Maker {
     pub fn new(dir: &Path) -> Self {
+        Self::of(Compression::default(), dir)
+    }
+
+    pub fn of(compression: Compression, dir: &Path) -> Self {
         let spool = SpoolRule { dir: dir.to_owned(), memory: 64 * 1024 };
-        Self { builder: RecordBuilder::new(1, spool) }
+        Self { builder: RecordBuilder::new(compression, spool) }
     }
 
     pub fn page(&mut self, url: &str, head: &[u8], body: &[u8]) -> PageRecords {

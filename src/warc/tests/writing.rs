@@ -4,14 +4,13 @@ use std::time::Duration;
 use super::pages::{Maker, NOON};
 use crate::document::Document;
 use crate::warc::WarcError;
-use crate::warc::name::Series;
 use crate::warc::writer::{WarcLimits, WarcWriter};
 
 const LIMITS: WarcLimits = WarcLimits { max_size: 1000, max_age: Duration::from_secs(60) };
 
 fn writer() -> (tempfile::TempDir, WarcWriter) {
     let dir = tempfile::tempdir().unwrap();
-    let warc = WarcWriter::create(dir.path(), &Series::new("T", "h").unwrap(), 1, NOON, LIMITS).unwrap();
+    let warc = WarcWriter::create(dir.path(), "T.warc.gz", NOON, LIMITS).unwrap();
     (dir, warc)
 }
 
@@ -87,7 +86,7 @@ fn closing_gives_the_final_name_and_ends_writing() {
 fn a_closed_file_is_never_written_over() {
     let (dir, mut warc) = writer();
     let path = warc.close().unwrap();
-    let again = WarcWriter::create(dir.path(), &Series::new("T", "h").unwrap(), 1, NOON, LIMITS);
+    let again = WarcWriter::create(dir.path(), warc.name(), NOON, LIMITS);
     assert!(matches!(again, Err(WarcError::Io { action: "create", .. })));
     fs::write(dir.path().join(format!("{}.open", warc.name())), "other").unwrap();
     assert!(crate::warc::writer::close_name(dir.path(), warc.name()).is_err());

@@ -38,9 +38,9 @@ pub mod net {
 /// Reading and writing of WARC records.
 #[path = "../../../src/warc"]
 pub mod warc {
-    pub mod gz;
     pub mod header;
     pub mod http_head;
+    pub mod member;
     pub mod reader;
     pub mod surt;
 }

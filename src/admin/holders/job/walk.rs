@@ -24,7 +24,7 @@ use crate::storage::tables::Pages;
 use crate::storage::values::FileLengths;
 use crate::warc::date::parse_iso;
 use crate::warc::metadata::{MAX_OUTLINK_BYTES, omitted_links, outlinks};
-use crate::warc::name::open_name;
+use crate::warc::name::{is_warc, open_name};
 use crate::warc::reader::{WarcHeader, WarcReader};
 
 /// Pages listed of one dead URL.
@@ -62,9 +62,9 @@ pub(super) fn sources(node: &Node, job: &Job, about: &mut HoldersAbout) -> Resul
     // Before the list: a file that is closed between the two is then on it, whole.
     let file_lengths: FileLengths = read::meta(&*node.storage, ()).map_err(|e| failed(&e))?.unwrap_or_default();
     let mut names: Vec<String> = closed_files(&dir).map_err(|e| failed(&e))?.into_iter().map(|f| f.file).collect();
-    names.retain(|name| name.ends_with(".warc.gz"));
+    names.retain(|name| is_warc(name));
     let uploaded = read_list(&node.crawl.rules.settings.store.data_dir).map_err(|e| failed(&e))?;
-    for name in uploaded.keys().filter(|name| name.ends_with(".warc.gz") && !names.contains(name)) {
+    for name in uploaded.keys().filter(|name| is_warc(name) && !names.contains(name)) {
         not_read(about, format!("{name}: copied elsewhere and removed here"));
     }
     let open = file_lengths.warc.as_ref().map(|(name, _)| name);

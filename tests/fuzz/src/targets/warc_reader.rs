@@ -1,20 +1,21 @@
-//! WARC files. Input: a byte, then by it the file's bytes, or the bytes of one record before compression, or the values
-//! and content of a record to be written and read back.
+//! WARC files. Input: a byte, then by it the file's bytes, or the bytes of one record before compression (by gzip, or by zstd where
+//! the byte is 128 or more), or the values and content of a record to be written and read back.
 
 use std::io::{BufReader, Read, Write};
 
 use super::input::{byte, line, text};
-use super::warc::gz::Gzipper;
 use super::warc::header::{HeaderBlock, MAX_VALUE};
+use super::warc::member::{Compression, Packer};
 use super::warc::reader::{ReadError, WarcHeader, WarcReader};
 
 /// No file makes the reader panic or read past a record, and it reads what the writer writes.
 pub fn check(data: &[u8]) {
     let (way, data) = byte(data);
+    let compression = if way < 128 { Compression::Gzip(1) } else { Compression::Zstd(1) };
     match way % 3 {
         0 => any_file(data),
-        1 => any_file(&member(data)),
-        _ => written(data),
+        1 => any_file(&member(compression, data)),
+        _ => written(compression, data),
     }
 }
 
@@ -50,20 +51,20 @@ fn read(file: &[u8], size: usize) -> Found {
 fn kind(error: &ReadError) -> &'static str {
     match error {
         ReadError::Torn(_) => "torn",
-        ReadError::Gzip(..) => "gzip",
+        ReadError::Member(..) => "member",
         ReadError::Header(_, why) => why,
         ReadError::End(_) => "end",
         _ => "other",
     }
 }
 
-fn member(bytes: &[u8]) -> Vec<u8> {
-    let mut gzipper = Gzipper::new(1);
-    let mut member = gzipper.member(Vec::new()).expect("a vector takes all");
+fn member(compression: Compression, bytes: &[u8]) -> Vec<u8> {
+    let mut packer = Packer::new(compression);
+    let mut member = packer.member(Vec::new()).expect("a vector takes all");
     member.write_all(bytes).and_then(|()| member.finish()).expect("a vector takes all")
 }
 
-fn written(data: &[u8]) {
+fn written(compression: Compression, data: &[u8]) {
     let (value, rest) = line(data);
     let (uri, content) = line(rest);
     let (value, uri) = (text(value), text(uri));
@@ -71,7 +72,7 @@ fn written(data: &[u8]) {
     block.put("X-Value", &value);
     block.put_uri("WARC-Target-URI", &uri);
     let record = [&block.finish(content.len() as u64), content, b"\r\n\r\n"].concat();
-    let file = member(&record).repeat(2);
+    let file = member(compression, &record).repeat(2);
     let (records, ended) = read(&file, file.len());
     assert_eq!((records.len(), ended), (2, None));
     for (header, found) in &records {
