@@ -76,7 +76,8 @@ impl Patience {
         let paused =
             node.crawl.switches.paused.load(Ordering::Acquire) || node.crawl.switches.draining.load(Ordering::Acquire);
         self.failed = last_failure(node).unwrap_or(self.failed);
-        let busy = !node.is_quiet() || node.crawl.live.is_readmitting();
+        let coming = node.crawl.live.is_readmitting() || counters.nearer_to_queue() > 0;
+        let busy = !node.is_quiet() || coming;
         if finished != self.finished || paused {
             let waited = Some(now.since(self.since)).filter(|waited| *waited > LEAST).unwrap_or_default();
             let came = counters.done != self.done || paused;
@@ -87,7 +88,7 @@ impl Patience {
         }
         let live = node.crawl.live();
         let crawl = &live.settings.crawl;
-        let nothing_left = counters.queued == 0 && !node.crawl.live.is_readmitting();
+        let nothing_left = counters.queued == 0 && !coming;
         if crawl.until_done && nothing_left && counters.discovered > 0 && node.is_quiet() {
             return Some(Stop::Done);
         }

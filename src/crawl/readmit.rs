@@ -171,7 +171,9 @@ impl Walk<'_> {
         let url = url.spelled(value.spelling.as_deref());
         let scope = self.node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let way = way(value.found, value.via.as_deref(), value.origin.as_deref());
-        if judge(live, &scope, &url, value.depth, way).is_err() {
+        // What is too deep, and was turned away for another reason, is news to the ledger.
+        let stays = |why| why != Rejection::TooDeep || value.reason == Rejection::TooDeep;
+        if judge(live, &scope, &url, value.depth, way).is_err_and(stays) {
             return Ok(None);
         }
         drop(scope);

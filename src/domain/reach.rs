@@ -5,7 +5,8 @@
 ///
 /// Following a link makes any way worse by the same, so the best way to a page goes over the best ways to the pages before it:
 /// whoever follows the links of a page again when a way that leads further is found comes to every page that a walk by breadth
-/// from each seed comes to, whatever the order (Bellman 1958; Ford 1956: correcting labels).
+/// from each seed comes to, whatever the order (Bellman 1958; Ford 1956: correcting labels). As long as nothing was too deep every link was
+/// followed: then it is enough to remember the better ways, and to follow those links again as soon as a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reach {
     /// Links from the seed.
@@ -104,34 +105,70 @@ mod tests {
         depth.iter().enumerate().filter(|(_, depth)| **depth <= limit).for_each(|(page, _)| found[page] = true);
     }
 
-    /// The pages that a crawl comes to which takes what is queued in any order, and takes a page again by a way that leads further.
-    fn crawl(
-        links: &[(usize, usize, u16)],
-        seeds: &[(usize, Option<u16>)],
+    /// A crawl that takes what is queued in any order.
+    #[derive(Default)]
+    struct Crawl {
         most: Option<u16>,
-        order: &mut impl FnMut(usize) -> usize,
-    ) -> [bool; PAGES] {
-        let (mut done, mut queue): ([Option<Reach>; PAGES], Vec<(usize, Reach)>) = ([None; PAGES], Vec::new());
-        let offer = |page: usize, way: Reach, done: &[Option<Reach>], queue: &mut Vec<(usize, Reach)>| {
-            if most.is_some_and(|most| way.depth > most) || way.limit.is_some_and(|limit| way.depth > limit) {
+        /// The best way known to a page that was fetched.
+        done: [Option<Reach>; PAGES],
+        queue: Vec<(usize, Reach)>,
+        /// Pages to which a way that leads further waits.
+        nearer: Vec<usize>,
+        /// A page that is neither queued nor done was too deep.
+        too_deep: bool,
+        fetches: usize,
+    }
+
+    impl Crawl {
+        fn offer(&mut self, page: usize, way: Reach) {
+            let queued = self.queue.iter_mut().find(|(queued, _)| *queued == page);
+            if self.most.is_some_and(|most| way.depth > most) || way.limit.is_some_and(|limit| way.depth > limit) {
+                self.too_deep |= queued.is_none() && self.done[page].is_none();
                 return;
             }
-            match (queue.iter_mut().find(|(queued, _)| *queued == page), done[page]) {
-                (Some((_, known)), _) => *known = known.or_better(way, most),
-                (None, None) => queue.push((page, way)),
-                (None, Some(known)) if way.leads_further(known, most) => queue.push((page, way)),
-                (None, Some(_)) => {}
-            }
-        };
-        seeds.iter().for_each(|(page, limit)| offer(*page, reach(0, *limit), &done, &mut queue));
-        while !queue.is_empty() {
-            let (page, way) = queue.swap_remove(order(queue.len()));
-            done[page] = Some(way);
-            for (_, to, length) in links.iter().filter(|(from, ..)| *from == page) {
-                offer(*to, Reach { depth: way.depth + length, ..way }, &done, &mut queue);
+            match (queued, self.done[page]) {
+                (Some((_, known)), _) => *known = known.or_better(way, self.most),
+                (None, Some(known)) if !way.leads_further(known, self.most) => {}
+                (None, Some(_)) if !self.too_deep => {
+                    self.done[page] = Some(way);
+                    self.nearer.push(page);
+                }
+                (None, _) => {
+                    self.nearer.retain(|waits| *waits != page);
+                    self.queue.push((page, way));
+                }
             }
         }
-        done.map(|way| way.is_some())
+
+        /// One of the better ways that wait is followed.
+        fn follow(&mut self, nth: usize) {
+            let page = self.nearer.swap_remove(nth);
+            self.nearer.retain(|waits| *waits != page);
+            self.queue.extend(self.done[page].map(|way| (page, way)));
+        }
+
+        fn fetch(&mut self, nth: usize, links: &[(usize, usize, u16)]) {
+            let (page, way) = self.queue.swap_remove(nth);
+            self.done[page] = Some(way);
+            self.fetches += 1;
+            for (_, to, length) in links.iter().filter(|(from, ..)| *from == page) {
+                self.offer(*to, Reach { depth: way.depth + length, ..way });
+            }
+        }
+
+        /// To its end; what waits is followed at any time once a page was too deep.
+        fn run(&mut self, links: &[(usize, usize, u16)], pick: &mut impl FnMut(usize) -> usize) {
+            loop {
+                let waiting = if self.too_deep { self.nearer.len() } else { 0 };
+                match self.queue.len() + waiting {
+                    0 => return,
+                    all => match pick(all).checked_sub(self.queue.len()) {
+                        Some(nth) => self.follow(nth),
+                        None => self.fetch(pick(self.queue.len()), links),
+                    },
+                }
+            }
+        }
     }
 
     proptest! {
@@ -148,12 +185,17 @@ mod tests {
                 let limit = limit.unwrap_or(u16::MAX).min(most.unwrap_or(u16::MAX));
                 ball(&links, *seed, limit.min(u16::MAX - 1), &mut wanted);
             }
+            let mut crawl = Crawl { most, ..Crawl::default() };
+            seeds.iter().for_each(|(page, limit)| crawl.offer(*page, reach(0, *limit)));
             let mut taken = 0;
-            let found = crawl(&links, &seeds, most, &mut |queued| {
+            crawl.run(&links, &mut |queued| {
                 taken += 1;
                 picks[taken % picks.len()] % queued
             });
+            let found = crawl.done.map(|way| way.is_some());
             prop_assert_eq!(found, wanted);
+            let pages = found.iter().filter(|found| **found).count();
+            prop_assert!(crawl.too_deep || crawl.fetches == pages, "{} fetches of {} pages", crawl.fetches, pages);
         }
 
         #[test]

@@ -1,7 +1,7 @@
 //! All column families in one list, and the version of what is on disk.
 
 /// The version of keys and values on disk. A data folder of another version is refused, never guessed at.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Declares the families with their name on disk and what they hold.
 macro_rules! families {
@@ -43,6 +43,8 @@ families! {
     Rejected = "rejected";
     /// URLs given up in full, so that they can be told of and tried again.
     Failed = "failed";
+    /// Pages that are done and to which a better way was found: how each is queued once more when a URL is too deep.
+    Nearer = "nearer";
     /// Seeds, with what was said of them.
     Seeds = "seeds";
     /// First capture of each content.

@@ -46,6 +46,7 @@ tables! {
     Pages: PageKey => values::PageRecord;
     Rejected: RejectedKey => values::RejectedValue;
     Failed: SeenKey => values::FailedValue;
+    Nearer: SeenKey => values::NearerValue;
     Seeds: SeenKey => values::SeedValue;
     Content: ContentKey => values::ContentValue;
     Robots: RobotsKey => values::RobotsValue;

@@ -115,11 +115,12 @@ impl Deduper {
     /// Those that are rejected still and that the rules admit. What is pending is regarded as in the seen test.
     fn readmitted(&mut self, urls: Vec<NewUrl>, by_shapes: bool) -> Result<LinkChange, StorageError> {
         self.max_depth = self.node.crawl.live().settings.max_depth();
-        let admitted = admit(&self.node, urls).new;
+        let LinkChange { new: admitted, turned, .. } = admit(&self.node, urls);
         let mut last = None;
         let keys: Vec<_> = admitted.iter().map(|new| self.key(new, &mut last)).collect();
         let states = read::seen_states(&*self.node.storage, &keys)?;
-        let mut out = LinkChange::default();
+        let too_deep = turned.iter().any(|turned| turned.reason == Rejection::TooDeep);
+        let mut out = LinkChange { too_deep, ..LinkChange::default() };
         for ((mut new, key), state) in admitted.into_iter().zip(keys).zip(states) {
             let Some(UrlState::Rejected { reason, reach, .. }) = state else { continue };
             if reason.is_held_back() {

@@ -45,12 +45,15 @@ impl Deduper {
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
         let mut last = None; // links of one page mostly lead to one host
         candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new, &mut last), new, turned: None }));
+        let mut too_deep = false;
         if self.node.crawl.rules.settings.scope.record_rejected {
             candidates.extend(turned.into_iter().map(|RejectedUrl { new, reason }| Candidate {
                 key: self.key(&new, &mut last),
                 new,
                 turned: Some(reason),
             }));
+        } else {
+            too_deep = turned.iter().any(|turned| turned.reason == Rejection::TooDeep);
         }
         candidates.retain(|c| {
             let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || c.new.hops > 0;
@@ -65,7 +68,7 @@ impl Deduper {
             candidates.iter().filter(|c| self.filter.may_contain(&c.key.url)).map(|c| c.key).collect();
         let states = read::seen_states(&*self.node.storage, &asked)?;
         let mut known = asked.into_iter().zip(states).peekable();
-        let mut out = LinkChange::default();
+        let mut out = LinkChange { too_deep, ..LinkChange::default() };
         for candidate in candidates {
             let state = match known.peek() {
                 Some((key, _)) if *key == candidate.key => known.next().and_then(|(_, state)| state),
@@ -94,7 +97,7 @@ impl Deduper {
     /// | waiting | admitted, by a better way, a sitemap, or no longer last | nearer |
     /// | rejected | admitted | queued again |
     /// | rejected, pending or not | too deep, by a better way | nearer: the way is kept for a wider limit |
-    /// | done | admitted, by a way that leads further | nearer: fetched once more for its links |
+    /// | done | admitted, by a way that leads further | nearer: fetched once more for its links, once a URL is too deep |
     /// | done by a redirect | its redirect leads back to it | again, with cookies or in another spelling |
     /// | done | a sitemap or the operator says that it changed | again |
     /// | anything else | | known, and perhaps popular |
@@ -109,6 +112,8 @@ impl Deduper {
         let mut finder = finder.filter(|_| turned.is_none());
         let known = self.what_is_known(key, &mut new, state, turned.is_none(), finder.as_deref_mut());
         let (Known { pending, standing, back, waits_last }, most) = (known, self.max_depth);
+        let untaken = matches!(standing, Standing::New | Standing::TurnedAway);
+        out.too_deep |= untaken && turned == Some(Rejection::TooDeep);
         match (state, turned) {
             (None, turned) => match (turned, pending) {
                 (None, Some(pending)) if back || !pending.turned_away => {
@@ -135,22 +140,38 @@ impl Deduper {
             }
             (Some(UrlState::Waiting { reach, .. }), _) => self.popular.put(key.url, reach),
             (Some(UrlState::Rejected { .. }), _) => {}
-            (Some(UrlState::Done { reach, .. }), None) if new.reach().leads_further(reach, most) => {
-                out.nearer.push(new);
+            (Some(UrlState::Done { captured, how, reach }), None) => {
+                self.found_done(key, new, (captured, how, reach), out)?;
             }
-            (Some(UrlState::Done { captured, how: DoneKind::Redirect, .. }), None) if new.hops > 0 => {
-                let why = self.why_led_back(key, &new, captured)?;
-                out.again.extend(why.map(|why| KnownUrl { new, captured, why }));
-            }
-            (Some(UrlState::Done { captured, reach, .. }), None) => match self.why_again(key, &new, captured)? {
-                Some(why) => out.again.push(KnownUrl { new, captured, why }),
-                None => {
-                    out.put_off |= new.lastmod.is_some_and(|at| at > captured);
-                    self.popular.put(key.url, settled(reach, most));
-                }
-            },
             (Some(UrlState::Done { reach, .. }), _) => self.popular.put(key.url, settled(reach, most)),
             (Some(UrlState::Error { .. }), _) => self.popular.put(key.url, Reach::BEST),
+        }
+        Ok(())
+    }
+
+    /// Of a page that is done and found again. The better way comes first: what is fetched once more for another reason takes it.
+    fn found_done(
+        &mut self,
+        key: SeenKey,
+        new: NewUrl,
+        (captured, how, reach): (UnixMillis, DoneKind, Reach),
+        out: &mut LinkChange,
+    ) -> Result<(), StorageError> {
+        let further = new.reach().leads_further(reach, self.max_depth);
+        if further {
+            out.nearer.push(new.clone());
+        }
+        let led_back = how == DoneKind::Redirect && new.hops > 0;
+        let why = match led_back {
+            true => self.why_led_back(key, &new, captured)?,
+            false => self.why_again(key, &new, captured)?,
+        };
+        match why {
+            Some(why) => out.again.push(KnownUrl { new, captured, why }),
+            None => out.put_off |= new.lastmod.is_some_and(|at| at > captured),
+        }
+        if why.is_none() && !further && !led_back {
+            self.popular.put(key.url, settled(reach, self.max_depth));
         }
         Ok(())
     }

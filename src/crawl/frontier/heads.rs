@@ -6,14 +6,16 @@ use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::{Heads, RANKS};
 use crate::domain::partition::Partition;
-use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
+use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, SeenKey, WaitingKey, after};
 use crate::storage::ledger::HostNews;
-use crate::storage::tables::{Due, Parked, Sitemaps, Table, Waiting};
+use crate::storage::tables::{Due, Nearer, Parked, Sitemaps, Table, Waiting};
 use crate::storage::values::Place;
 use crate::storage::{Storage, StorageError, read};
 
 /// Entries read in one look.
 const LOOK: usize = 64;
+/// Pages to which better ways wait, in one look: there is no hurry to see what else waits.
+const NEARER: usize = 256;
 
 type Result<T> = std::result::Result<T, StorageError>;
 
@@ -26,6 +28,8 @@ pub(super) struct Fronts {
     sitemaps: Heads<UnixMillis>,
     /// Partitions of which sitemaps may have been visited in the future, with the last row that was handed out.
     ahead: VecDeque<(Partition, Option<DueKey>)>,
+    /// The last page that was handed out of `nearer`.
+    nearer: Option<SeenKey>,
 }
 
 impl Fronts {
@@ -136,6 +140,15 @@ impl Fronts {
             }
         }
         Ok(out)
+    }
+
+    /// Pages to which better ways wait, a page of them; each is handed out once. None comes any more when they are asked for.
+    pub fn next_nearer(&mut self, storage: &dyn Storage) -> Result<Vec<SeenKey>> {
+        let from = self.nearer.map(|last| after(&last.encode())).unwrap_or_default();
+        let found = read::scan::<Nearer>(storage, &KeyRange { from, ..KeyRange::all() }, NEARER)?;
+        let pages: Vec<SeenKey> = found.into_iter().map(|(key, _)| key).collect();
+        self.nearer = pages.last().copied().or(self.nearer);
+        Ok(pages)
     }
 
     /// The earliest last visit of a sitemap.

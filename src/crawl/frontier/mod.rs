@@ -2,7 +2,7 @@
 //!
 //! Owns: which hosts are active, the heads of the on-disk queues, the cursors of hosts, the making and ending of leases.
 //! Receives: [`Committed`], [`LeaseReturned`], [`Want`], [`GaveUp`], [`Reload`], [`Look`]. Sends: leases to Hosts; `Yield`,
-//! `Unpark`, `Promote`, `ReadAgain` to the Store. Never: writes; leases a URL twice; waits. After a restart: retires the Hosts of its
+//! `Unpark`, `Promote`, `ReadAgain`, `FollowNearer` to the Store. Never: writes; leases a URL twice; waits. After a restart: retires the Hosts of its
 //! former life, sweeps leases that ended meanwhile, reads the heads; nothing else is scanned.
 
 mod active;
@@ -276,6 +276,9 @@ impl Frontier {
         if let Some(after) = self.node.crawl.sitemaps_again() {
             self.read_sitemaps_again(after);
         }
+        if lock(&self.node.crawl.progress.counters).nearer_to_queue() > 0 {
+            self.follow_nearer();
+        }
         if self.fronts.next_time().is_none_or(|t| t > now) {
             return;
         }
@@ -307,6 +310,14 @@ impl Frontier {
         match rows {
             Ok(rows) if rows.is_empty() => {}
             Ok(rows) => self.tell_store(Change::ReadAgain(rows)),
+            Err(e) => self.broken(&e),
+        }
+    }
+
+    fn follow_nearer(&mut self) {
+        match self.fronts.next_nearer(&*self.node.storage) {
+            Ok(pages) if pages.is_empty() => {} // the last are on their way
+            Ok(pages) => self.tell_store(Change::FollowNearer(pages)),
             Err(e) => self.broken(&e),
         }
     }

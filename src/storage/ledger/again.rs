@@ -9,7 +9,7 @@ use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, PageKey, SeenKey};
-use crate::storage::tables::{Failed, Pages, Seen, Sitemaps};
+use crate::storage::tables::{Failed, Nearer, Pages, Seen, Sitemaps};
 use crate::storage::txn::Txn;
 use crate::storage::values::{AsSitemap, DoneKind, LastTime, PageRecord, QueueEntry, UrlState};
 
@@ -57,24 +57,40 @@ impl Ledger {
         named: Option<&NewUrl>,
     ) -> Result<Option<RequeueReason>> {
         let seen = key.seen();
-        let at = seen.host_crawl().host_at();
         let (how, reach) = match txn.get::<Seen>(&seen)? {
             Some(UrlState::Done { captured, how, reach }) if captured == key.captured.0 => (how, reach),
             _ => return Ok(None),
         };
+        let reach = txn.get::<Nearer>(&seen)?.map_or(reach, |known| known.judged);
         let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(page, reach, why, named)) else {
             return Ok(None);
         };
+        let queued = self.leave_done(txn, key, how, entry, named.and_then(|new| new.rank))?;
+        Ok(queued.then_some(why))
+    }
+
+    /// Queues a page that is done, by the better way that waits for it if there is one; false when its host refuses.
+    pub(super) fn leave_done(
+        &mut self,
+        txn: &mut Txn<'_>,
+        key: &PageKey,
+        how: DoneKind,
+        entry: QueueEntry,
+        rank: Option<u8>,
+    ) -> Result<bool> {
+        let seen = key.seen();
+        let at = seen.host_crawl().host_at();
         if self.hosts.orders(txn, at)?.refusal().is_some() {
-            return Ok(None);
+            return Ok(false);
         }
         self.no_sitemap(txn, seen, key.captured.0)?;
+        let entry = self.by_way_that_waits(txn, seen, entry)?;
         self.counters.done = self.counters.done.saturating_sub(1);
         self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == DoneKind::Redirect));
         self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
         self.counters.queued += 1;
-        self.put_at(txn, seen, &entry, named.and_then(|new| new.rank))?;
-        Ok(Some(why))
+        self.put_at(txn, seen, &entry, rank)?;
+        Ok(true)
     }
 
     /// A sitemap that was given up at `when` is tried again: its server may have had a bad day.
@@ -120,7 +136,12 @@ impl Ledger {
 }
 
 /// What it takes to fetch a captured page again. A capture says as what it was found only when it is a sitemap.
-fn entry_of(page: PageRecord, reach: Reach, why: RequeueReason, named: Option<&NewUrl>) -> Option<QueueEntry> {
+pub(super) fn entry_of(
+    page: PageRecord,
+    reach: Reach,
+    why: RequeueReason,
+    named: Option<&NewUrl>,
+) -> Option<QueueEntry> {
     let url = PageUrl::from_canonical(&page.url).ok()?;
     let by = named.and_then(|new| new.via.as_deref().map(str::to_owned));
     let (found, via) = match (page.sitemap, named) {

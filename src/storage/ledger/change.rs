@@ -162,6 +162,8 @@ pub struct LinkChange {
     pub nearer: Vec<NewUrl>,
     /// URLs that are done, to be fetched once more.
     pub again: Vec<KnownUrl>,
+    /// One that is neither queued nor done was too deep, whether that is noted of it or not.
+    pub too_deep: bool,
     /// Some are said to have changed and are not to be fetched once more yet.
     pub put_off: bool,
     /// Seeds among them or known before, with what is said of them.
@@ -241,6 +243,8 @@ pub enum Change {
     TryAgain(Vec<SeenKey>),
     /// Sitemaps of these rows are queued again: their time has come.
     ReadAgain(Vec<DueKey>),
+    /// Pages to which better ways wait in `nearer` are queued once more, now that a URL was too deep.
+    FollowNearer(Vec<SeenKey>),
 }
 
 /// What a commit changed for one host: the Frontier's news.

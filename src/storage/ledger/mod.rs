@@ -138,6 +138,7 @@ impl Ledger {
             Change::FetchAgain(pages) => self.fetch_again(txn, pages),
             Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::ReadAgain(rows) => self.read_again(txn, rows),
+            Change::FollowNearer(pages) => self.follow_nearer(txn, pages),
             Change::Settings { record, rules, digest, max_depth } => {
                 txn.put_meta((), &**record);
                 if let Some(run) = txn.get_meta::<RunState>(())? {
@@ -311,6 +312,7 @@ impl Ledger {
     fn links(&mut self, txn: &mut Txn<'_>, links: &LinkChange, now: UnixMillis, leased: Leased<'_>) -> Result<Done> {
         let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
         self.keep_seeds(txn, &links.seeds, now)?;
+        self.counters.too_deep |= links.too_deep;
         let ranks = seeds::ranks(links);
         for new in &links.new {
             settled.push(self.discover(txn, new, ranks.get(new.url.as_str()).copied().or(new.rank), now)?);

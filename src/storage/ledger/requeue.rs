@@ -38,8 +38,9 @@ impl Ledger {
             _ => return Ok(false),
         }
         self.counters.queued += 1;
-        let (rank, order, reach) = (lost.rank, lost.order, lost.entry.reach());
-        txn.put::<Queue>(&seen.host_crawl().queue(rank, order), &lost.entry);
+        let entry = self.by_way_that_waits(txn, seen, lost.entry.clone())?;
+        let (rank, order, reach) = (lost.rank, lost.order, entry.reach());
+        txn.put::<Queue>(&seen.host_crawl().queue(rank, order), &entry);
         txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, reach, due: None });
         self.hosts.enqueued(txn, at, rank, order)?;
         Ok(true)

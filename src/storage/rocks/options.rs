@@ -84,7 +84,7 @@ fn family_options(family: Family, budget: &Budget) -> Options {
     options.set_block_based_table_factory(&table(family, budget));
     match family {
         // Written once, read seldom, most of the folder: small on its last level.
-        Family::Pages | Family::Rejected | Family::Failed | Family::Robots => {
+        Family::Pages | Family::Rejected | Family::Failed | Family::Nearer | Family::Robots => {
             options.set_bottommost_compression_type(DBCompressionType::Zstd);
         }
         // Rows that are consumed from the front: files with many deletions are compacted soon, so that a scan

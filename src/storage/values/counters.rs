@@ -83,6 +83,10 @@ fields! {
         next_commit: u64,
         /// Records in `failed`: of errors, those kept in full.
         failed: u64,
+        /// Records in `nearer`.
+        nearer: u64,
+        /// A URL was too deep once by the way it was found, whatever became of it: from then on better ways are followed at once.
+        too_deep: bool,
         /// Captures and bytes by media type: the first `TYPES` that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
         #[serde(flatten)]
@@ -114,6 +118,13 @@ impl Counters {
     /// Counts one more URL turned away.
     pub fn add_rejected(&mut self, reason: Rejection) {
         add_one(&mut self.rejected, reason.code());
+        self.too_deep |= reason == Rejection::TooDeep;
+    }
+
+    /// Pages that are to be queued once more by better ways, which were of no use until a URL was too deep: the crawl is not at
+    /// its end, though no URL is queued.
+    pub fn nearer_to_queue(&self) -> u64 {
+        if self.too_deep { self.nearer } else { 0 }
     }
 
     /// Counts one URL fewer turned away: it was readmitted.

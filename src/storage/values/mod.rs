@@ -15,7 +15,7 @@ pub use host::{HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, RO
 pub use page::{
     AsSitemap, ContentValue, DoneKind, PageRecord, Remarks, Unsynced, UnsyncedLines, UnsyncedPage, WarcPlace,
 };
-pub use url::{FailedValue, LastTime, QueueEntry, RejectedValue, SeedValue, UrlState};
+pub use url::{FailedValue, LastTime, NearerValue, QueueEntry, RejectedValue, SeedValue, UrlState};
 use wire::{Reader, Wire};
 
 /// Why bytes are no value of the kind asked for.
@@ -92,6 +92,7 @@ values! {
     HostState = 1,
     JoinedHost = 1,
     LiveSettings = 1,
+    NearerValue = 1,
     OrderedHosts = 1,
     PageRecord = 1,
     QueueEntry = 1,

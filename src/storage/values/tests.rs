@@ -196,7 +196,8 @@ fn samples() -> Vec<Sample> {
         sample(failed()),
         sample(ContentValue { first: page, url: "http://h0.test/".into(), date: time, payload: [6; 20] }),
         sample(counters()),
-        sample(Counters { failed: 2, types, frontier, ..counters() }),
+        sample(Counters { failed: 2, nearer: 3, too_deep: true, types, frontier, ..counters() }),
+        sample(NearerValue { judged: Reach { limit: None, ..reach }, entry: queue_entry() }),
         sample(seed()),
         sample(FileLengths { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX }),
         sample(RunState {
@@ -243,7 +244,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
 
 /// The format on disk may not change without a new version: these bytes were written by format 4.
 #[test]
-fn format_4_writes_these_bytes() {
+fn format_5_writes_these_bytes() {
     let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
     let way = |depth, limit| Reach { depth, limit };
     let waiting = UrlState::Waiting { rank: 2, order: 300, reach: way(1, None), due: None };
@@ -258,6 +259,8 @@ fn format_4_writes_these_bytes() {
         hex(entry.encode()),
         concat!("01", "01", "bb03", "022f61", "02", "01ac02", "01", "00", "00", "80d095ffbc31", "00", "00")
     );
+    let nearer = NearerValue { judged: way(1, Some(200)), entry: entry.clone() };
+    assert_eq!(hex(nearer.encode()), ["01", "0101c801", &hex(entry.encode())[2..]].concat());
     assert_eq!(hex(Format { version: 1, seed: 1 }.encode()), "010101");
     let host = HostState { name: "h".into(), pace: vec![7], ..HostState::default() };
     assert_eq!(hex(host.encode()), "01016801070000000000");
@@ -327,6 +330,16 @@ fn counters_add_up_and_notice_when_they_do_not() {
     counters.sub_rejected(Rejection::Scope);
     counters.sub_rejected(Rejection::Scope);
     assert_eq!(counters.rejected, BTreeMap::new());
+}
+
+#[test]
+fn better_ways_are_work_once_a_url_was_too_deep_also_when_it_is_so_no_more() {
+    let mut counters = Counters { nearer: 2, ..counters() };
+    counters.add_rejected(Rejection::Scope);
+    assert_eq!(counters.nearer_to_queue(), 0);
+    counters.add_rejected(Rejection::TooDeep);
+    counters.sub_rejected(Rejection::TooDeep);
+    assert_eq!(counters.nearer_to_queue(), 2);
 }
 
 #[test]
@@ -424,6 +437,7 @@ proptest! {
     #[test]
     fn whatever_a_url_in_the_queue_is_it_comes_back(entry in entries()) {
         sample(entry.clone());
+        sample(NearerValue { judged: entry.reach(), entry: entry.clone() });
         let page = UnsyncedPage { page: seen().page(UnixMillis(5)), rank: 1, order: 2, entry, warc: warc_place() };
         sample(Unsynced(vec![page.clone(), UnsyncedPage { entry: queue_entry(), ..page }]));
     }

@@ -29,7 +29,7 @@ pub enum UrlState {
         /// Time of the latest capture, which with this key makes its key in `pages`.
         captured: UnixMillis,
         how: DoneKind,
-        /// The way to it by which its links were judged.
+        /// The best way known to it: that by which its links were judged, unless it stands in `nearer`.
         reach: Reach,
     },
     /// Given up.
@@ -178,6 +178,16 @@ fields! {
 }
 
 with_way!(QueueEntry { scheme, port, tail, depth, limit, hops, attempts } AGAIN | SPELLED, again);
+
+fields! {
+    /// A page that is done, and to which a way was found since that leads further.
+    NearerValue {
+        /// The way by which its links were judged.
+        judged: Reach,
+        /// How it is queued once more, by the better way.
+        entry: QueueEntry,
+    }
+}
 
 fields! {
     /// A URL turned away, in full, so that widened rules can readmit it.

@@ -55,6 +55,7 @@ pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: b
     found.rejections_are_kept(storage);
     found.sitemaps_are_in_their_row(storage);
     found.failures_are_kept(storage);
+    found.better_ways_are_of_done_pages(storage);
     found.contents_point_to_captures(storage);
     if let Some(folder) = folder {
         found.captures_are_in_the_archive(folder, again);
@@ -319,6 +320,25 @@ impl Found {
         }
         let errors = self.seen.iter().filter(|(_, state)| matches!(state, UrlState::Error { .. }));
         self.unkept = errors.map(|(key, _)| *key).filter(|key| !kept.contains_key(key)).collect();
+    }
+
+    fn better_ways_are_of_done_pages(&mut self, storage: &dyn Storage) {
+        let waiting = all::<tables::Nearer>(storage);
+        self.same("better ways that wait", self.counters.nearer, waiting.len() as u64);
+        for (key, value) in waiting {
+            let state = self.seen.get(&key).copied();
+            let last = value.entry.again.as_ref().map(|last| last.captured);
+            let fits = matches!(state, Some(UrlState::Done { captured, reach, .. })
+                if (Some(captured), reach) == (last, value.entry.reach()));
+            let url = self.url_of(key.host_crawl().host_at(), &value.entry);
+            if !fits || url.is_none_or(|url| self.key(&url) != key) {
+                self.wrong("a better way that is not that of a done page", (key, state, value));
+            }
+        }
+        let too_deep = self.counters.rejected.contains_key(&Rejection::TooDeep.code());
+        if too_deep && !self.counters.too_deep {
+            self.wrong("a URL is too deep, and the counters do not say so", ());
+        }
     }
 
     fn contents_point_to_captures(&mut self, storage: &dyn Storage) {

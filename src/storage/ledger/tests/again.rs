@@ -1,4 +1,4 @@
-//! What is fetched once more: sitemaps, what they name, and pages to which a better way was found.
+//! What is fetched once more: sitemaps, and what they name.
 
 use super::*;
 use crate::storage::keys::KeyRange;
@@ -11,7 +11,7 @@ fn map() -> NewUrl {
     NewUrl { via, found: FoundAs::SitemapFile { nesting: 0 }, ..new("http://h.test/s.xml", 0) }
 }
 
-fn captured(url: &NewUrl, at: u64) -> Change {
+pub(super) fn captured(url: &NewUrl, at: u64) -> Change {
     let via = url.via.as_deref().map(str::to_owned);
     let capture = PageRecord {
         depth: url.depth,
@@ -82,43 +82,4 @@ fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
     assert!(matches!(bench.state(&page), Some(UrlState::Waiting { rank: 6, .. })));
     let c = bench.ledger.committed();
     assert_eq!((c.discovered, c.done, c.queued), (1, 0, 1));
-}
-
-/// The commit of a page that leads to so many URLs.
-fn with_links(url: &NewUrl, at: u64, links: u32) -> Change {
-    let Change::Page(mut page) = captured(url, at) else { panic!("a page") };
-    page.capture.as_mut().unwrap().out_links = links;
-    Change::Page(page)
-}
-
-#[test]
-fn a_page_that_is_done_is_queued_once_more_by_a_way_that_leads_further_when_it_leads_anywhere() {
-    for (most, links, depth, again) in
-        [(Some(5), 3, 2, true), (Some(5), 3, 4, false), (Some(5), 0, 2, false), (None, 3, 2, false)]
-    {
-        let mut bench = Bench::new();
-        bench.ledger.rules_are(1, most);
-        let page = bench.find("http://h.test/a", 4);
-        bench.commit(&[with_links(&page, 7, links), nearer(new("http://h.test/a", depth))]);
-        let back = entry(&bench, &page);
-        assert_eq!(back.is_some(), again, "{most:?} {links} {depth}");
-        if let Some(back) = back {
-            assert_eq!((back.depth, back.again.map(|last| last.why)), (2, Some(RequeueReason::Depth)));
-        }
-        let c = bench.ledger.committed();
-        assert_eq!((c.discovered, c.done + c.queued, c.pages_stored), (1, 1, 1));
-    }
-}
-
-#[test]
-fn a_page_in_somebody_s_hands_is_queued_once_more_by_its_commit_when_a_way_that_leads_further_came_meanwhile() {
-    let mut bench = Bench::new();
-    bench.ledger.rules_are(1, Some(5));
-    let page = bench.find("http://h.test/a", 4);
-    bench.commit_while(true, &[nearer(new("http://h.test/a", 1))]);
-    bench.commit(&[with_links(&page, 7, 3)]);
-    let back = entry(&bench, &page).unwrap();
-    assert_eq!((back.depth, back.again.map(|last| last.why)), (1, Some(RequeueReason::Depth)));
-    bench.commit(&[with_links(&new("http://h.test/a", 1), 9, 3)]);
-    assert_eq!((entry(&bench, &page), bench.ledger.committed().done), (None, 1), "once is enough");
 }
