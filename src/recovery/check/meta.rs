@@ -3,12 +3,12 @@
 use super::judge::differences;
 use super::pass::Pass;
 use super::stream::{Row, Stream, damaged, each_chunk};
-use super::{Fault, Note, Result};
+use super::{Fault, Note, Result, stored_counters};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::CrawlId;
 use crate::storage::error::hex;
-use crate::storage::keys::{Key, MetaKey, SeenKey, after};
-use crate::storage::tables::{Content, Failed, Pages, Robots, Seeds, Seen, Sitemaps};
+use crate::storage::keys::{HostAt, Key, MetaKey, SeenKey, after};
+use crate::storage::tables::{Content, Failed, HostState, Nearer, Pages, Robots, Seeds, Seen, Sitemaps};
 use crate::storage::values::{
     ClockState, Counters, FailedValue, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts, PageRecord,
     RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value, ValueError,
@@ -128,8 +128,9 @@ pub fn counters(pass: &mut Pass<'_>) -> Result<()> {
         return pass.flush(); // what was changed is counted in the next round
     }
     let of = CrawlId::default();
-    let stored: Counters = read::meta(pass.storage, of).ok().flatten().unwrap_or_default();
-    let counted = std::mem::take(&mut pass.totals.counters);
+    let stored = stored_counters(pass.storage);
+    let mut counted = std::mem::take(&mut pass.totals.counters);
+    counted.too_deep |= stored.too_deep; // what was too deep may be queued or done by now
     let (next_seq, next_commit) = (stored.next_seq.max(counted.next_seq), stored.next_commit.max(counted.next_commit));
     let differences = differences(&stored, &counted);
     let right = Counters { next_seq, next_commit, ..counted };
@@ -154,6 +155,37 @@ pub fn sitemaps(pass: &mut Pass<'_>) -> Result<()> {
                 let subject = format!("sitemaps {}", hex(&row.raw));
                 let detail = "its URL is not as it was left then";
                 pass.find(Fault::SitemapStray, &subject, detail, |batch| batch.delete::<Sitemaps>(&row.key))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Every better way that waits is that of a page that is done.
+pub fn nearer(pass: &mut Pass<'_>) -> Result<()> {
+    each_chunk::<Nearer>(pass, |pass, rows| {
+        let keys: Vec<SeenKey> = rows.iter().map(|row| row.key).collect();
+        let hosts: Vec<HostAt> = keys.iter().map(|key| key.host_crawl().host_at()).collect();
+        let (states, hosts) = (pass.look::<Seen>(&keys)?, pass.look::<HostState>(&hosts)?);
+        for ((row, state), host) in rows.iter().zip(states).zip(hosts) {
+            pass.totals.counters.nearer += 1;
+            let (entry, subject) = (&row.value.entry, format!("nearer {}", hex(&row.raw)));
+            let last = entry.again.as_ref().map(|last| last.captured);
+            // The text of a host that has lost its name cannot be judged.
+            let url = host.filter(|host| !host.name.is_empty()).map(|host| entry.url(&host.name));
+            let own = url.is_none_or(|url| url.is_ok_and(|url| pass.key_of(&url) == row.key));
+            match state {
+                Some(UrlState::Done { captured, how, reach }) if own && last == Some(captured) => {
+                    let right = UrlState::Done { captured, how, reach: entry.reach() };
+                    if reach != entry.reach() {
+                        let detail = "its mark says another way";
+                        pass.find(Fault::NearerStray, &subject, detail, |batch| batch.put::<Seen>(&row.key, &right))?;
+                    }
+                }
+                _ => {
+                    let detail = "is not that of a page done by the capture it names";
+                    pass.find(Fault::NearerStray, &subject, detail, |batch| batch.delete::<Nearer>(&row.key))?;
+                }
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 //! | `judge` | pure: whether records fit together; recounts |
 //! | `pass`, `stream` | what every pass works with: findings, changes in bounded batches, records in key order |
 //! | `hosts`, `urls`, `queue` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
-//! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps |
+//! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps, better ways that wait |
 //! | `files`, `archive` | WARC and CDXJ |
 //! | `lines` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
 //! | `lost` | URLs known by their key only, looked for in every text there is |
@@ -148,6 +148,7 @@ impl Check {
         hosts::rows(pass)?;
         queue::retries(pass)?;
         meta::sitemaps(pass)?;
+        meta::nearer(pass)?;
         pass.flush()?;
         hosts::hosts(pass)?;
         pass.flush()?;
@@ -163,8 +164,10 @@ impl Check {
     }
 }
 
+/// The counters as stored. Where they are gone nobody knows whether a URL was ever too deep: then better ways are followed at once.
 fn stored_counters(storage: &dyn Storage) -> Counters {
-    read::meta(storage, CrawlId::default()).ok().flatten().unwrap_or_default()
+    let kept = read::meta(storage, CrawlId::default()).ok().flatten();
+    kept.unwrap_or_else(|| Counters { too_deep: true, ..Counters::default() })
 }
 
 /// A number above all that queue entries and rows use, whatever the counters say.

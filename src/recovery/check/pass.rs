@@ -5,7 +5,7 @@
 use super::files::Files;
 use super::judge::Totals;
 use super::lost::Lost;
-use super::{Check, CheckError, CheckRules, Fault, Note, Report, Result};
+use super::{Check, CheckError, CheckRules, Fault, Note, Report, Result, stored_counters};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::found_as::FoundAs;
@@ -13,7 +13,7 @@ use crate::domain::rank;
 use crate::domain::reach::Reach;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{ContentKey, HostAt, PageKey, SeenKey};
-use crate::storage::tables::{Content, HostCounts, HostState, Pages, Queue, Seen, Waiting};
+use crate::storage::tables::{Content, HostCounts, HostState, Nearer, Pages, Queue, Seen, Waiting};
 use crate::storage::values::{self, Counters, FileLengths, Format, PageRecord, Place, QueueEntry, UrlState};
 use crate::storage::{Batch, Family, Storage, read};
 
@@ -170,7 +170,7 @@ impl<'a> Pass<'a> {
         self.next += 1;
         if self.repairing && self.next > self.reserved {
             self.reserved = self.next + RESERVE;
-            let counters = read::meta::<Counters>(self.storage, CrawlId::default()).ok().flatten().unwrap_or_default();
+            let counters = stored_counters(self.storage);
             let mut batch = Batch::new();
             batch.put_meta(CrawlId::default(), &Counters { next_seq: self.reserved, ..counters });
             self.storage.write(&batch)?;
@@ -241,8 +241,14 @@ impl<'a> Pass<'a> {
             Some(UrlState::Error { .. }) | None => Some(None),
             Some(UrlState::Waiting { .. } | UrlState::Rejected { .. }) => None,
         };
+        let better = self.look_one::<Nearer>(&seen)?.map(|known| QueueEntry { again: None, ..known.entry });
         let mut batch = match self.url_at(&page.url, seen).zip(own) {
-            Some((url, limit)) => self.queue_again(seen, &url, &entry_of_page(&url, page, limit))?,
+            Some((url, limit)) => {
+                let entry = better.unwrap_or_else(|| entry_of_page(&url, page, limit));
+                let mut batch = self.queue_again(seen, &url, &entry)?;
+                batch.delete::<Nearer>(&seen);
+                batch
+            }
             None => Batch::new(),
         };
         batch.delete::<Pages>(&key);

@@ -57,6 +57,8 @@ rows! {
             "puts it into its row, or takes it out";
         RowStray = "row_stray", "I9", "an entry in waiting or parked that is not its host's place", "removes it";
         SitemapStray = "sitemap_stray", "I2", "an entry in sitemaps that is not the last visit of its URL", "removes it";
+        NearerStray = "nearer_stray", "I2", "an entry in nearer that is not the way of a page that is done",
+            "writes the way into the page's mark, or removes the entry";
         SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
         Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
         NextNumber = "next_number", "I2", "the next number for a queue entry or a commit was given out already",

@@ -3,12 +3,13 @@
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::found_as::FoundAs;
+use lycosa::domain::reason::Rejection;
 use lycosa::recovery::check::Fault;
 use lycosa::storage::read;
 use lycosa::storage::tables;
-use lycosa::storage::values::{AsSitemap, Counters, PageRecord, Place};
+use lycosa::storage::values::{AsSitemap, Counters, PageRecord, Place, RejectedValue, UrlState};
 
-use super::{Named, all, done_page, host_with_queue, remove, write};
+use super::{Named, all, done_page, host_with_queue, queued, remove, write};
 
 /// Each alone.
 pub const ALL: &[Named] = &[
@@ -95,6 +96,48 @@ pub const ALL: &[Named] = &[
             write(s, |b| b.put::<tables::Sitemaps>(&row, &()));
         },
         &[Fault::SitemapStray],
+    ),
+    (
+        "a page's mark says another way than the better one that waits",
+        |s, _| {
+            let (key, value) = all::<tables::Nearer>(s).pop().unwrap();
+            let Some(UrlState::Done { captured, how, .. }) = read::seen_state(s, key).unwrap() else { panic!() };
+            write(s, |b| b.put::<tables::Seen>(&key, &UrlState::Done { captured, how, reach: value.judged }));
+        },
+        &[Fault::NearerStray],
+    ),
+    (
+        "a better way waits for a page that is queued",
+        |s, _| {
+            let value = all::<tables::Nearer>(s).pop().unwrap().1;
+            write(s, |b| b.put::<tables::Nearer>(&queued(s).0, &value));
+        },
+        &[Fault::NearerStray, Fault::Counters],
+    ),
+    (
+        "a better way is that of another page",
+        |s, _| {
+            let rows = all::<tables::Nearer>(s);
+            write(s, |b| b.put::<tables::Nearer>(&rows[0].0, &rows.last().unwrap().1));
+        },
+        &[Fault::NearerStray],
+    ),
+    ("a better way is gone", |s, _| remove::<tables::Nearer>(s, &all::<tables::Nearer>(s)[0].0), &[Fault::Counters]),
+    (
+        "it is forgotten that a URL was too deep",
+        |s, _| {
+            let (key, kept) = all::<tables::Rejected>(s).pop().unwrap();
+            let Some(UrlState::Rejected { generation, reach, .. }) = read::seen_state(s, key).unwrap() else {
+                panic!()
+            };
+            let reason = Rejection::TooDeep;
+            let kept = RejectedValue { reason, ..kept };
+            write(s, |b| {
+                b.put::<tables::Rejected>(&key, &kept);
+                b.put::<tables::Seen>(&key, &UrlState::Rejected { reason, generation, reach });
+            });
+        },
+        &[Fault::Counters],
     ),
     (
         "counters are off",

@@ -63,7 +63,8 @@ fn a_repair_killed_at_any_of_its_writes_has_lost_nothing_and_is_gone_on_with() {
         let killed = Killed { storage: fork.storage(), writes_left: AtomicU64::new(writes) };
         let whole = checker(Some(fork.data())).repair(&killed, &mut |_| {}).is_ok();
         assert!(all::<tables::Seen>(fork.storage()).len() >= known, "marks were lost after {writes} writes");
-        assert_eq!(repair(&fork).dropped, 0, "after {writes} writes");
+        let mended = repair(&fork);
+        assert_eq!(mended.dropped, 0, "after {writes} writes: {:#?}", mended.repaired);
         is_mended(&fork, "a repair that was killed");
         if whole {
             assert!(writes > 5, "{writes} writes are too few to have been killed between");

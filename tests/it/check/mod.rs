@@ -12,10 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use lycosa::domain::fingerprint::CrawlId;
+use lycosa::domain::revisit::RequeueReason;
+use lycosa::domain::url::PageUrl;
 use lycosa::recovery::check::{Fault, Report};
 use lycosa::storage::keys::{KeyRange, PageKey, SeenKey};
 use lycosa::storage::tables::{self, MetaRecord, Table};
-use lycosa::storage::values::{PageRecord, UrlState};
+use lycosa::storage::values::{Counters, LastTime, NearerValue, PageRecord, QueueEntry, UrlState};
 use lycosa::storage::{Batch, MemoryStorage, Storage, read};
 use lycosa::testweb::TestWebConfig;
 
@@ -50,7 +53,29 @@ fn middle() -> Sandbox {
     live.until("pages", |s| s.pages_stored >= 45 && s.waiting > 10);
     let fork = sandbox.fork();
     live.drop_at_once();
+    better_ways(fork.storage());
     sandbox.resume(fork)
+}
+
+/// Better ways to pages that are done, which wait: as in a crawl that has a limit of depth.
+fn better_ways(storage: &MemoryStorage) {
+    let mut counters: Counters = read::meta(storage, CrawlId::default()).unwrap().unwrap();
+    write(storage, |batch| {
+        for (key, page) in all::<tables::Pages>(storage) {
+            let seen = key.seen();
+            let Some(UrlState::Done { captured, how, reach: judged }) = read::seen_state(storage, seen).unwrap() else {
+                continue;
+            };
+            let url = PageUrl::from_canonical(&page.url).unwrap();
+            let again = Some(LastTime { captured, why: RequeueReason::Depth });
+            let entry = QueueEntry { limit: Some(9), again, ..QueueEntry::new(&url, 1, page.fetched) };
+            let reach = entry.reach();
+            batch.put::<tables::Seen>(&seen, &UrlState::Done { captured, how, reach });
+            batch.put::<tables::Nearer>(&seen, &NearerValue { judged, entry });
+            counters.nearer += 1;
+        }
+        batch.put_meta(CrawlId::default(), &counters);
+    });
 }
 
 /// One for all tests that only look at it.
