@@ -48,6 +48,7 @@ mod matrix;
 mod memory;
 mod metrics;
 mod names;
+mod nearer;
 mod openapi;
 mod orders;
 mod page;

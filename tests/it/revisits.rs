@@ -124,6 +124,30 @@ fn after_a_restart_a_sitemap_is_read_again_and_only_what_is_new_or_changed_since
 }
 
 #[test]
+fn a_page_called_changed_by_a_sitemap_that_is_a_better_way_to_it_is_fetched_once_more_and_takes_the_way() {
+    let pages = Pages::of(&[
+        ("a.test/robots.txt", "Sitemap: /s.xml\n"),
+        ("a.test/s.xml", &map(&[("http://a.test/", OLD)])),
+        ("a.test/", "<p>home <a href=/one>1</a>"),
+        ("a.test/one", "<p>first <a href=/two>2</a>"),
+        ("a.test/two", "<p>second <a href=/>home</a>"),
+    ]);
+    let site = pages.serve();
+    let sandbox = daemon(&site).set("crawl.max_depth=9");
+    let live = sandbox.start();
+    live.until("all pages", |s| s.done == 4 && s.waiting + s.processing == 0);
+    pages.put("a.test/s.xml", &map(&[("http://a.test/two", &changed())]));
+    live.until("the page once more", |s| times(&site, "a.test /two") > 1 && s.waiting + s.processing == 0);
+    let before = times(&site, "a.test /s.xml");
+    live.until("one more reading", |s| times(&site, "a.test /s.xml") > before && s.waiting + s.processing == 0);
+    let ended = live.end();
+    assert_eq!(times(&site, "a.test /two"), 2);
+    let hops: Vec<_> = lines(&ended, "http://a.test/two").iter().map(|line| line["hop_path"].clone()).collect();
+    assert_eq!((hops.len(), ended.found.counters.nearer), (2, 0), "{hops:?}");
+    assert_ne!(hops[0], hops[1], "the way is the sitemap's");
+}
+
+#[test]
 fn what_a_clock_ahead_has_dated_is_read_again_at_once_when_the_clock_is_right() {
     let pages = Pages::of(&[("a.test/robots.txt", "Sitemap: /s.xml\n"), ("a.test/", "home"), ("a.test/a", "<p>a")]);
     pages.put("a.test/s.xml", &map(&[("http://a.test/a", OLD)]));
