@@ -233,3 +233,18 @@ fn what_the_rules_let_in_later_and_is_too_deep_by_then_has_better_ways_followed(
     let wanted: BTreeSet<String> = within_five().into_iter().filter(|url| !url.ends_with("/6")).collect();
     assert_eq!(ended.found.captured(), wanted);
 }
+
+#[test]
+fn a_limit_that_is_raised_finds_what_a_crawl_with_that_limit_finds() {
+    for (seed, low, high) in [(7, 2, 4), (8, 3, 6), (9, 4, 60)] {
+        let sandbox = Sandbox::new(web(seed)).set("crawl.order=depth").set(&format!("crawl.max_depth={low}"));
+        let sandbox = sandbox.fetching_again();
+        let live = sandbox.start();
+        live.until("what lies within the lower limit", |s| s.done > 0 && s.waiting + s.processing == 0);
+        let wish = SettingsPatch { changes: [("crawl.max_depth".to_owned(), json!(high))].into(), readmit: false };
+        live.block(change(&live.node, wish), "the change").unwrap();
+        readmit::start(&live.node, readmit::Which::default(), Readmitting::begin(&live.node)).unwrap();
+        assert_eq!(live.until_stop(), Stop::Done);
+        live.end().assert_is(&sandbox.web.truth(TruthQuery { depth: Some(high), ..truth_any() }));
+    }
+}

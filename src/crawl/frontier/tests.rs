@@ -7,6 +7,11 @@ use crate::base::sync::lock;
 use crate::crawl::bench::{Bench, started};
 use crate::crawl::mailbox::probe::Told;
 use crate::crawl::supervise::Kind as ActorKind;
+use crate::domain::reach::Reach;
+use crate::storage::keys::SeenKey;
+use crate::storage::tables::Nearer;
+use crate::storage::values::{Counters, NearerValue};
+use crate::storage::{Batch, Storage as _};
 
 thread_local! {
     /// What the hosts of this thread were told.
@@ -105,5 +110,44 @@ fn a_host_that_gives_up_is_retired_and_its_end_is_told_to_the_store() {
         let changes = bench.store.take::<Commit>();
         assert!(matches!(changes.as_slice(), [Commit { change: Change::Yield { until: None, .. }, .. }]));
         assert!(lock(&bench.node.actors.hosts).len() <= 1);
+    });
+}
+
+/// What the Store was told of pages to which better ways wait, a page of them after the other.
+fn followed(bench: &Bench) -> Vec<Vec<SeenKey>> {
+    let changes = bench.store.take::<Commit>().into_iter().map(|commit| commit.change);
+    changes.filter_map(|change| if let Change::FollowNearer(keys) = change { Some(keys) } else { None }).collect()
+}
+
+#[test]
+fn pages_to_which_better_ways_wait_are_handed_over_each_once_when_a_url_was_too_deep_and_again_after_a_reload() {
+    const PAGES: u16 = 600;
+    let bench = Bench::new(&[]);
+    let mut batch = Batch::new();
+    let mut keys: Vec<SeenKey> = Vec::new();
+    for n in 0..PAGES {
+        let url = bench.url(&format!("http://h{}.test/{n}", n % 7));
+        let entry = QueueEntry::new(&url, 1, UnixMillis(0));
+        keys.push(bench.key(&url));
+        batch.put::<Nearer>(&bench.key(&url), &NearerValue { judged: Reach { depth: 2, limit: None }, entry });
+    }
+    bench.storage.write(&batch).unwrap();
+    keys.sort_unstable();
+    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
+        let set = |too_deep| {
+            let counters = Counters { nearer: PAGES.into(), too_deep, ..Counters::default() };
+            *lock(&bench.node.crawl.progress.counters) = counters;
+        };
+        set(false);
+        frontier.tick();
+        assert_eq!(followed(&bench), Vec::<Vec<SeenKey>>::new(), "nothing is too deep");
+        set(true);
+        for why in ["the first time", "after a reload"] {
+            (0..9).for_each(|_| frontier.tick());
+            let pages = followed(&bench);
+            assert!(pages.len() > 2, "bounded pages of them");
+            assert_eq!(pages.concat(), keys, "{why}");
+            frontier.handle(Reload, ctx);
+        }
     });
 }
