@@ -153,7 +153,8 @@ def read_with_fastwarc(warc, chunked):
     records = {}
     for record in FastIterator(str(warc), parse_http=False):
         kind = record.headers.get("WARC-Type")
-        if not record.verify_block_digest():
+        bare = kind == "response" and "WARC-Block-Digest" not in record.headers  # `store.block_digest = false`
+        if not bare and not record.verify_block_digest():
             fault(warc.name, f"fastwarc: block digest of the {kind} at {record.stream_pos}")
     for record in FastIterator(str(warc), parse_http=True, quirks_mode=True):
         wanted = record.record_type == WarcRecordType.response and record.stream_pos not in chunked

@@ -87,7 +87,8 @@ impl Rules {
 
     /// What one thread needs to build records.
     pub fn archive_tools(&self) -> Tools {
-        Tools::new(self.settings.store.compression, self.spill_dir.clone())
+        let store = &self.settings.store;
+        Tools::new(store.compression, store.block_digest, self.spill_dir.clone())
     }
 
     /// What the ledger needs.

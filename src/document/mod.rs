@@ -90,7 +90,7 @@ impl Document {
     ///
     /// # Errors
     /// Those of `out`; the spill file cannot be read, or has become shorter.
-    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+    pub fn write_to(&self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         if let Inner::Memory { bytes, .. } = &*self.inner {
             return out.write_all(bytes);
         }

@@ -51,6 +51,13 @@ impl DocumentWriter {
         Self { config, buffer: Vec::new(), shared: None, spill: None, len: 0 }
     }
 
+    /// Room is made for so many bytes at once, as far as a body has room of its own: then it is not copied as it grows.
+    #[must_use]
+    pub fn expecting(mut self, bytes: u64) -> Self {
+        self.buffer.reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX).min(self.capacity()));
+        self
+    }
+
     /// Bytes pushed so far.
     pub fn len(&self) -> u64 {
         self.len

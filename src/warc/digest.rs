@@ -1,12 +1,14 @@
 //! Digests of records: SHA-1 in base32, the form that archives and their readers share.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, Write};
 use std::str::FromStr;
 
 use data_encoding::BASE32;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha1::{Digest as _, Sha1};
+
+use crate::document::Document;
 
 /// A SHA-1 digest; written `sha1:` and 32 characters of base32 (RFC 4648, section 6).
 ///
@@ -73,52 +75,59 @@ impl<'de> Deserialize<'de> for WarcDigest {
 /// What the headers of a response record must know before its body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digests {
-    /// Over the whole block: the head as stored, then the body as stored.
-    pub block: WarcDigest,
+    /// Over the whole block, where it is wanted: the head as stored, then the body as stored.
+    pub block: Option<WarcDigest>,
     /// Over the body without transfer coding, content coding kept (WARC 1.1, section 5.9).
     pub payload: WarcDigest,
-    /// Bytes of the body as stored.
-    pub body_len: u64,
 }
 
 impl Digests {
-    /// Reads `body` once to its end. `head` is the head as it will be stored.
-    pub fn of(head: &[u8], body: &mut dyn Read) -> io::Result<Self> {
-        let mut block = Sha1::new();
-        let mut payload = Sha1::new();
-        block.update(head);
-        let mut body_len = 0;
-        each_chunk(body, |chunk| {
-            block.update(chunk);
-            payload.update(chunk);
-            body_len += chunk.len() as u64;
-        })?;
-        Ok(Self { block: block.into(), payload: payload.into(), body_len })
+    /// Reads `body` once. `head`: the head as it will be stored, where the block's digest is wanted too.
+    pub fn of(head: Option<&[u8]>, body: &Document) -> io::Result<Self> {
+        let mut running = Running { block: head.map(Sha1::new_with_prefix), payload: Sha1::new() };
+        body.write_to(&mut running)?;
+        let block = running.block.map(Into::into);
+        Ok(Self { block, payload: running.payload.into() })
     }
 
     /// For a body stored with its transfer coding: `stored` is the body with chunk lines, `payload` the one without.
-    pub fn of_coded(head: &[u8], stored: &mut dyn Read, payload: &mut dyn Read) -> io::Result<Self> {
-        let outer = Self::of(head, stored)?;
-        let inner = Self::of(&[], payload)?;
-        Ok(Self { payload: inner.payload, ..outer })
+    pub fn of_coded(head: Option<&[u8]>, stored: &Document, payload: &Document) -> io::Result<Self> {
+        let payload = Self::of(None, payload)?.payload;
+        let block = match head {
+            Some(_) => Self::of(head, stored)?.block,
+            None => None,
+        };
+        Ok(Self { block, payload })
     }
 }
 
-fn each_chunk(from: &mut dyn Read, mut with: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut buffer = [0; 16 * 1024]; // on the stack: a larger one costs more to clear than it saves
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(n) => with(buffer.get(..n).unwrap_or_default()),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+/// Digests of what is written to it.
+struct Running {
+    block: Option<Sha1>,
+    payload: Sha1,
+}
+
+impl Write for Running {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(block) = &mut self.block {
+            block.update(bytes);
         }
+        self.payload.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn doc(bytes: &'static [u8]) -> Document {
+        Document::from_bytes(bytes)
+    }
 
     #[test]
     fn the_digest_of_nothing_is_the_one_every_archive_writes() {
@@ -139,17 +148,19 @@ mod tests {
 
     #[test]
     fn the_block_covers_head_and_body_and_the_payload_the_body_alone() {
-        let digests = Digests::of(b"head", &mut &b"body"[..]).unwrap();
-        assert_eq!(digests.block, WarcDigest::of(b"headbody"));
+        let digests = Digests::of(Some(b"head"), &doc(b"body")).unwrap();
+        assert_eq!(digests.block, Some(WarcDigest::of(b"headbody")));
         assert_eq!(digests.payload, WarcDigest::of(b"body"));
-        assert_eq!(digests.body_len, 4);
+        let without = Digests::of(None, &doc(b"body")).unwrap();
+        assert_eq!(without, Digests { block: None, ..digests });
     }
 
     #[test]
     fn a_body_stored_with_its_chunks_has_the_payload_without_them() {
-        let digests = Digests::of_coded(b"h", &mut &b"4\r\nbody\r\n0\r\n\r\n"[..], &mut &b"body"[..]).unwrap();
+        let of = |head| Digests::of_coded(head, &doc(b"4\r\nbody\r\n0\r\n\r\n"), &doc(b"body")).unwrap();
+        let digests = of(Some(b"h"));
         assert_eq!(digests.payload, WarcDigest::of(b"body"));
-        assert_eq!(digests.body_len, 14);
-        assert_eq!(digests.block, WarcDigest::of(b"h4\r\nbody\r\n0\r\n\r\n"));
+        assert_eq!(digests.block, Some(WarcDigest::of(b"h4\r\nbody\r\n0\r\n\r\n")));
+        assert_eq!(of(None), Digests { block: None, ..digests });
     }
 }

@@ -29,10 +29,12 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// For records compressed so; what is too long for memory is built in `folder`.
-    pub fn new(compression: Compression, folder: PathBuf) -> Self {
+    /// For records compressed so, with or without a digest of a response's whole block; what is too long for memory is built in
+    /// `folder`.
+    pub fn new(compression: Compression, block_digest: bool, folder: PathBuf) -> Self {
         let spool = SpoolRule { dir: folder, memory: RECORD_MEMORY };
-        Self { builder: RecordBuilder::new(compression, spool), buffer: vec![0; PIECE].into() }
+        let builder = RecordBuilder::new(compression, spool).with_block_digest(block_digest);
+        Self { builder, buffer: vec![0; PIECE].into() }
     }
 
     /// The records of an exchange, without or with the facts of a page and the media type that it was found to be.
@@ -102,7 +104,7 @@ pub struct Said<'a> {
 /// # Errors
 /// A body that cannot be read again.
 pub fn payload_of(fetched: &Fetched) -> std::io::Result<WarcDigest> {
-    Ok(Digests::of(&[], &mut fetched.body.reader())?.payload)
+    Ok(Digests::of(None, &fetched.body)?.payload)
 }
 
 /// One letter a hop: links followed from the seed, then what was taken from sitemaps, then redirects. A page that a sitemap names

@@ -95,14 +95,15 @@ impl RecordBuilder {
             Some(exact) => (exact_response(&fetched.response_head), exact),
             None => (stored_response(&fetched.response_head, body.len()), body),
         };
+        let block = self.block_digest.then_some(&*head);
         // Chunk lines make a body longer.
         let digests = match stored.len() == body.len() {
-            true => Digests::of(&head, &mut stored.reader()),
-            false => Digests::of_coded(&head, &mut stored.reader(), &mut body.reader()),
+            true => Digests::of(block, stored),
+            false => Digests::of_coded(block, stored, body),
         };
         let digests = digests.map_err(fault(RecordKind::Response, capture))?;
         let notes = ResponseNotes { truncated: fetched.cut, identified_type };
-        let mut records = vec![self.response(capture, id, &head, &mut stored.reader(), &digests, notes)?];
+        let mut records = vec![self.response(capture, id, &head, stored, &digests, notes)?];
         if !fetched.request_head.is_empty() {
             records.push(self.request(capture, RecordId::random(), id, &fetched.request_head)?);
         }

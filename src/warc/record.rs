@@ -4,7 +4,7 @@
 //! The headers stand before the body and hold its digests, so a body is read twice: [`Digests::of`], then the record.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -84,16 +84,6 @@ pub enum RecordError {
         /// The system's own words.
         source: io::Error,
     },
-    /// The body is not as long as its digests say: it changed between the two readings.
-    #[error("the body of {url} was {expected} bytes when its digest was made, now {found}; fetch it again")]
-    BodyLength {
-        /// The URL it is for.
-        url: String,
-        /// Bytes by the digests.
-        expected: u64,
-        /// Bytes read for the record.
-        found: u64,
-    },
 }
 
 /// What all records of one fetch share.
@@ -140,12 +130,19 @@ pub struct SpoolRule {
 pub struct RecordBuilder {
     packer: Packer,
     spool: SpoolRule,
+    pub(super) block_digest: bool,
 }
 
 impl RecordBuilder {
     /// Its records go into files of that compression.
     pub fn new(compression: Compression, spool: SpoolRule) -> Self {
-        Self { packer: Packer::new(compression), spool }
+        Self { packer: Packer::new(compression), spool, block_digest: false }
+    }
+
+    /// Response records say their `WARC-Block-Digest` too; all others do anyway, being small.
+    #[must_use]
+    pub fn with_block_digest(self, wanted: bool) -> Self {
+        Self { block_digest: wanted, ..self }
     }
 
     /// The record a WARC begins with; `filename` is the file's final name.
@@ -188,40 +185,33 @@ impl RecordBuilder {
     }
 
     /// The response: `head` as it shall be stored (see [`http_head`](super::http_head)), then
-    /// `body` to its end. `digests` are those of the same head and body.
+    /// `body`. `digests` are those of the same head and body.
     ///
     /// # Errors
-    /// [`RecordError::Io`] when the body cannot be read or the temporary file fails; [`RecordError::BodyLength`] when
-    /// the body has another length than `digests` says.
+    /// [`RecordError::Io`] when the body cannot be read or the temporary file fails.
     pub fn response(
         &mut self,
         capture: &Capture<'_>,
         id: RecordId,
         head: &[u8],
-        body: &mut dyn Read,
+        body: &Document,
         digests: &Digests,
         notes: ResponseNotes<'_>,
     ) -> Result<RecordBytes, RecordError> {
         let kind = RecordKind::Response;
         let mut headers = begin(kind, capture, id);
-        headers.put("WARC-Block-Digest", digests.block);
+        headers.put_opt("WARC-Block-Digest", digests.block);
         headers.put("WARC-Payload-Digest", digests.payload);
         headers.put_opt("WARC-Identified-Payload-Type", notes.identified_type);
         headers.put_opt("WARC-Truncated", notes.truncated.map(Cut::as_str));
         headers.put("Content-Type", "application/http;msgtype=response");
-        let headers = headers.finish(digests.body_len.saturating_add(head.len() as u64));
-        let mut found = 0;
+        let headers = headers.finish(body.len().saturating_add(head.len() as u64));
         let data = self
             .compress(&headers, |out| {
                 out.write_all(head)?;
-                found = io::copy(&mut body.take(digests.body_len.saturating_add(1)), out)?;
-                Ok(())
+                body.write_to(out)
             })
             .map_err(fault(kind, capture))?;
-        if found != digests.body_len {
-            let (url, expected) = (capture.url.to_owned(), digests.body_len);
-            return Err(RecordError::BodyLength { url, expected, found });
-        }
         Ok(RecordBytes { kind, data })
     }
 

@@ -1,10 +1,11 @@
-//! What goes into the archive, and in which form: `store.statuses`, `store.http_body`.
+//! What goes into the archive, and in which form: `store.statuses`, `store.http_body`, `store.block_digest`.
 
 use std::collections::BTreeMap;
 
 use crate::cockpit::in_front_of;
 use crate::site::{Site, html, page};
 use crate::support::{Ended, Sandbox};
+use lycosa::warc::digest::WarcDigest;
 
 fn has(archive: &str, path: &str) -> bool {
     archive.contains(&format!("WARC-Target-URI: http://a.test{path}\r\n"))
@@ -41,6 +42,10 @@ fn answers_of_other_statuses_are_handled_and_left_out_of_the_archive() {
         assert!(lines[path]["warc"].is_string() && has(&archive, path), "{}", lines[path]);
     }
     assert!(!has(&archive, "/robots.txt"), "it is not there: 404");
+    for record in archive.split("WARC/1.1\r\n").skip(1) {
+        let is_response = record.starts_with("WARC-Type: response");
+        assert_eq!(record.contains("\r\nWARC-Block-Digest: "), !is_response, "store.block_digest is off: {record}");
+    }
     assert_eq!(lines.len(), 6, "{lines:?}");
 }
 
@@ -79,7 +84,8 @@ pub fn exact_crawl() -> (Sandbox, Ended, BTreeMap<String, (u16, String)>) {
         .set("crawl.seeds=[\"http://a.test/\"]")
         .set("crawl.until_done=true")
         .set("fetch.retries=0")
-        .set("store.http_body=exact");
+        .set("store.http_body=exact")
+        .set("store.block_digest=true");
     let ended = sandbox.crawl();
     let expected = [
         ("/robots.txt", 200, "User-agent: *\nAllow: /\n"),
@@ -101,6 +107,8 @@ fn exact_bodies_are_archived_byte_by_byte_and_known_content_is_a_revisit_all_the
     for answer in [chunked(200, START), chunked(200, SAME), chunked(404, "<p>not here"), html("<p>plain")] {
         assert_eq!(archive.matches(&format!("\r\n\r\n{answer}\r\n\r\n")).count(), 1, "{answer}\n{archive}");
     }
+    let block = WarcDigest::of(chunked(200, START).as_bytes());
+    assert!(archive.contains(&format!("\r\nWARC-Block-Digest: {block}\r\n")), "{archive}");
     let how = |path: &str| lines[path]["reason"].as_str().map(str::to_owned);
     let mut same = [how("/same/1"), how("/same/2")];
     same.sort();

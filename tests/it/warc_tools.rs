@@ -180,7 +180,8 @@ fn archive(compression: Compression, dir: &Path) -> Archive {
 /// Writes all samples and two revisits over several WARC files, the last left open; gives the manifest.
 fn write_all(compression: Compression, dir: &Path) -> serde_json::Value {
     let mut archive = archive(compression, dir);
-    let mut builder = RecordBuilder::new(compression, SpoolRule { dir: dir.to_owned(), memory: 1 << 20 });
+    let spool = SpoolRule { dir: dir.to_owned(), memory: 1 << 20 };
+    let mut builder = RecordBuilder::new(compression, spool).with_block_digest(true);
     let mut manifest = BTreeMap::new();
     let mut expect = |url: &str, status: u16, decoded: &[u8]| {
         let body: String = Sha256::digest(decoded).iter().map(|b| format!("{b:02x}")).collect();

@@ -83,6 +83,8 @@ section! {
         statuses: Vec<String> = Vec::new();
         /// How the body of an answer stands in the WARC.
         http_body: HttpBody = HttpBody::default();
+        /// Response records have a `WARC-Block-Digest`, as all others do.
+        block_digest: bool = false;
         /// Where closed WARC and CDXJ files are copied: a folder or `s3://BUCKET/PREFIX`.
         upload: Option<String> = None;
         /// Such files are removed here once their copy is verified.

@@ -110,7 +110,12 @@ impl Kept {
             Framing::Chunks => Exact::Beside(DocumentWriter::new(spill.clone())),
             Framing::None | Framing::Length(_) | Framing::Close => Exact::Payload,
         };
-        Self { payload: DocumentWriter::new(spill), exact, framing: 0, most }
+        let payload = DocumentWriter::new(spill);
+        let payload = match form.framing {
+            Framing::Length(bytes) => payload.expecting(bytes),
+            Framing::None | Framing::Chunks | Framing::Close => payload,
+        };
+        Self { payload, exact, framing: 0, most }
     }
 
     /// Keeps a piece; false when it, or its framing, was too much.

@@ -163,7 +163,7 @@ fn a_record_that_is_gone_or_damaged_is_told_so() {
     let url = "/api/v1/snapshot?url=http://a.test/plain.txt";
     let damaged = [&whole[..offset], &packed.finish().unwrap()].concat();
     for (bytes, part) in [
-        (&damaged, "WARC-Block-Digest"),
+        (&damaged, "WARC-Payload-Digest"),
         (&whole[..offset + 10].to_vec(), "torn"),
         (&whole[..offset].to_vec(), "ends before it"),
     ] {
