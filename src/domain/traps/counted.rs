@@ -1,6 +1,6 @@
 //! A map of bounded room that keeps what is counted most (lossy counting: Manku and Motwani, 2002).
 
-use std::collections::HashMap;
+use crate::domain::fingerprint::KeyMap;
 
 /// A value with how much it counts.
 pub(super) trait Weighed: Default {
@@ -10,14 +10,14 @@ pub(super) trait Weighed: Default {
 /// At most `ROOM` values.
 #[derive(Debug)]
 pub(super) struct Counted<V, const ROOM: usize> {
-    values: HashMap<u64, V>,
+    values: KeyMap<u64, V>,
     /// What weighs no more is dropped for want of room.
     floor: u32,
 }
 
 impl<V, const ROOM: usize> Default for Counted<V, ROOM> {
     fn default() -> Self {
-        Self { values: HashMap::new(), floor: 1 }
+        Self { values: KeyMap::default(), floor: 1 }
     }
 }
 

@@ -112,14 +112,14 @@ fn fold(segment: &str, hash: &mut Xxh3) {
 }
 
 fn fold_numbers(segment: &str, hash: &mut Xxh3) {
-    let mut in_number = false;
-    for byte in segment.bytes() {
-        let digit = byte.is_ascii_digit();
-        if !(digit && in_number) {
-            hash.update(&[if digit { b'0' } else { byte }]);
-        }
-        in_number = digit;
+    let mut rest = segment;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (words, number) = rest.split_at(at);
+        hash.update(words.as_bytes());
+        hash.update(b"0");
+        rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
     }
+    hash.update(rest.as_bytes());
 }
 
 /// Letters and digits mixed, long enough to be drawn by lot.

@@ -21,6 +21,9 @@ use crate::base::fault::Injected;
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
 use crate::base::disk::DiskFault;
 
+/// Bytes that RocksDB's batch adds to a change's key and value: kind, family, two lengths.
+const OVERHEAD: usize = 8;
+
 /// A scan of so many records passes by the cache.
 const PASSING: usize = 1_000;
 
@@ -230,7 +233,7 @@ impl Storage for RocksStorage {
         self.change(DOING, |db| {
             self.options.faults.check("storage.write").map_err(injected(DOING))?;
             if !batch.is_empty() {
-                let mut changes = WriteBatch::default();
+                let mut changes = WriteBatch::with_capacity_bytes(batch.bytes() + batch.len() * OVERHEAD);
                 for op in batch.ops() {
                     match op {
                         Op::Put { family, key, value } => changes.put_cf(column(db, *family)?, key, value),

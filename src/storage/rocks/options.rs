@@ -59,6 +59,8 @@ pub(super) fn database(options: &RocksOptions, budget: &Budget) -> Options {
     db.set_max_background_jobs(i32::from(options.background_jobs.max(2)));
     // A family that is seldom written would keep the log of all others alive; the cap also bounds the replay after a kill.
     db.set_max_total_wal_size((budget.memory / 2) as u64);
+    // The Store is the only writer: nothing is gained by memory tables that several may fill at a time.
+    db.set_allow_concurrent_memtable_write(false);
     db.set_bytes_per_sync(MIB as u64);
     db.set_wal_bytes_per_sync(512 * KIB as u64);
     db.set_log_level(LogLevel::Warn);

@@ -54,9 +54,13 @@ pub trait Value: Sized {
     fn decode(bytes: &[u8]) -> Result<Self, ValueError>;
 }
 
+/// Bytes that a value has at first: most have fewer, and growing by steps to it costs more than to have it.
+const ROOM: usize = 128;
+
 /// The version byte and then the fields.
 fn encode<T: Wire>(version: u8, value: &T) -> Vec<u8> {
-    let mut out = vec![version];
+    let mut out = Vec::with_capacity(ROOM);
+    out.push(version);
     value.put(&mut out);
     out
 }

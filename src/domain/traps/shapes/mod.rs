@@ -276,6 +276,10 @@ impl Shapes {
         url: &PageUrl,
         rules: &ShapeRules,
     ) -> Result<(), Refusal> {
+        let most = rules.hosts_per_domain as usize;
+        if most == 0 && finder.is_none_or(|finder| finder.host == host) {
+            return Ok(()); // most URLs: nobody asks for their domain
+        }
         let domain = domain(url);
         // What a list of other hosts leads to is taken; what hosts made up on the fly lead to is not.
         let led =
@@ -287,7 +291,6 @@ impl Shapes {
                 return Err(Refusal::of_hosts(Rejection::NoNovelty, domain));
             }
         }
-        let most = rules.hosts_per_domain as usize;
         if most == 0 {
             return Ok(());
         }
