@@ -40,8 +40,8 @@ pub trait Behavior: Sized + Unpin + 'static {
     /// A life begins.
     fn started(&mut self, _: &mut Ctx<Self>) {}
 
-    /// How often [`tick`](Self::tick) is due, if ever.
-    fn every(&self) -> Option<Duration> {
+    /// How often [`tick`](Self::tick) is due as things stand, if ever; `idle`: while no message comes.
+    fn every(&self, _idle: bool) -> Option<Duration> {
         None
     }
 
@@ -96,12 +96,22 @@ impl<A: Behavior> Worker<A> {
     /// Before a message: does what is due; after it others have their turn when that is due.
     fn take_turn(&mut self, ctx: &mut Context<Self>) {
         let now = self.tools.clock.uptime();
-        if self.actor.every().is_some_and(|every| now.saturating_sub(self.ticked) >= every) {
+        if self.actor.every(false).is_some_and(|every| now.saturating_sub(self.ticked) >= every) {
             self.tick();
         }
         if now.saturating_sub(self.let_go) >= STRETCH {
             self.let_go = now;
             ctx.wait(wrap_future(tokio::task::yield_now()));
+        }
+    }
+
+    /// The next tick of its own, for when no message brings one before.
+    fn arm(&self, ctx: &mut Context<Self>) {
+        if let Some(every) = self.actor.every(true) {
+            ctx.run_later(every, |worker, ctx| {
+                worker.tick();
+                worker.arm(ctx);
+            });
         }
     }
 
@@ -122,9 +132,7 @@ impl<A: Behavior> Actor for Worker<A> {
         self.actor.started(ctx);
         let now = self.tools.clock.uptime();
         (self.ticked, self.let_go) = (now, now);
-        if let Some(every) = self.actor.every() {
-            ctx.run_interval(every, |worker, _| worker.tick()); // for as long as no messages keep it from firing
-        }
+        self.arm(ctx);
     }
 }
 
@@ -209,7 +217,7 @@ mod tests {
             });
         }
 
-        fn every(&self) -> Option<Duration> {
+        fn every(&self, _: bool) -> Option<Duration> {
             Some(Duration::from_millis(20))
         }
 

@@ -105,6 +105,11 @@ impl SeenFilter {
         }
     }
 
+    /// Whether it is being rebuilt, or is yet to be.
+    pub fn is_behind(&self) -> bool {
+        self.rebuild.is_some() || self.believed.is_none()
+    }
+
     /// One step of a rebuild, if one is under way or needed.
     ///
     /// `pending` are the URLs that are marked and perhaps not yet on disk: a new filter must know them from its start.

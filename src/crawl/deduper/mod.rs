@@ -333,8 +333,9 @@ impl Behavior for Deduper {
     }
 
     /// A rebuild of the filter goes on by the clock.
-    fn every(&self) -> Option<Duration> {
-        Some(Duration::from_millis(20))
+    fn every(&self, idle: bool) -> Option<Duration> {
+        let seldom = idle && !self.filter.is_behind();
+        Some(Duration::from_millis(if seldom { 250 } else { 20 }))
     }
 
     fn tick(&mut self) {

@@ -364,7 +364,7 @@ impl Behavior for Store {
     }
 
     /// The sync comes by the clock, whatever waits: between two groups.
-    fn every(&self) -> Option<Duration> {
+    fn every(&self, _: bool) -> Option<Duration> {
         Some(match self.node.crawl.rules.settings.durability.sync {
             Sync::Every(interval) => interval,
             Sync::Commit => Duration::from_secs(1),
