@@ -194,7 +194,9 @@ impl Ledger {
         self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
         let unsynced = unsynced(page, seen, (rank, order), entry.as_ref());
         let found = entry.as_ref().map_or(FoundAs::Link, |entry| entry.found);
-        let nearer = entry.as_ref().filter(|_| reach.leads_further(page.taken, self.rules.max_depth)).cloned();
+        let (most, by_depth) = (self.rules.max_depth, page.ending == Ending::Rejected(Rejection::TooDeep));
+        let better = reach.leads_further(page.taken, most) || by_depth && reach.beats(page.taken, most);
+        let nearer = entry.as_ref().filter(|_| better).cloned();
         let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
         self.note_sitemap(txn, seen, page, &state, (found, now));
@@ -206,7 +208,7 @@ impl Ledger {
         self.hosts.note_state(txn, at, Some(page.url.host()), pace, &mut self.counters)?;
         let mut done = self.links(txn, &page.links, now, leased)?;
         if let Some(entry) = nearer {
-            done.again.extend(self.found_nearer_meanwhile(txn, page, entry)?);
+            done.again.extend(self.found_nearer_meanwhile(txn, page, entry, now)?);
         }
         Ok(Done { unsynced, ..done })
     }

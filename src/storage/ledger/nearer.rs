@@ -11,6 +11,7 @@
 
 use super::again::entry_of;
 use super::{Done, Found, Leased, Ledger, NewUrl, PageChange, Result};
+use crate::base::time::UnixMillis;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
@@ -116,12 +117,14 @@ impl Ledger {
         self.counters.nearer = self.counters.nearer.saturating_sub(1);
     }
 
-    /// A page whose links were judged by a way that was not the best when it was committed: as if that were found now.
+    /// A page whose links were judged by a way that was not the best when it was committed: as if that were found now. A URL that was
+    /// too deep by the worse way is queued, and judged by the better one when its turn comes.
     pub(super) fn found_nearer_meanwhile(
         &mut self,
         txn: &mut Txn<'_>,
         page: &PageChange,
         entry: QueueEntry,
+        now: UnixMillis,
     ) -> Result<Option<RequeueReason>> {
         let new = NewUrl {
             limit: entry.limit,
@@ -132,6 +135,10 @@ impl Ledger {
             found: entry.found,
             ..NewUrl::link(page.url.clone(), entry.depth)
         };
+        let seen = self.seen_key(&page.url);
+        if let Some(UrlState::Rejected { reason: Rejection::TooDeep, .. }) = txn.get::<Seen>(&seen)? {
+            return self.readmit(txn, seen, &new, None, now).map(|_| None);
+        }
         self.bring_nearer(txn, &new, &|_| false)
     }
 

@@ -81,6 +81,22 @@ fn a_page_that_is_done_is_queued_once_more_by_a_way_that_leads_further_when_it_l
 }
 
 #[test]
+fn a_url_that_was_too_deep_by_the_way_it_was_leased_by_is_queued_by_a_better_one_that_came_meanwhile() {
+    for (depth, queued) in [(10, true), (12, true), (13, false)] {
+        let mut bench = Bench::new();
+        bench.ledger.rules_are(1, Some(60));
+        let page = bench.find("http://h.test/a", 13);
+        bench.commit_while(true, &[nearer(by_way(depth))]);
+        bench.ledger.rules_are(2, Some(12));
+        bench.commit(&[bare(&page, Ending::Rejected(Rejection::TooDeep))]);
+        let back = entry(&bench, &page).map(|back| (back.depth, back.via));
+        assert_eq!(back, queued.then(|| (depth, Some("http://h.test/via".into()))), "{depth}");
+        let c = bench.ledger.committed();
+        assert_eq!((c.discovered, c.queued, c.rejected_total()), (1, queued.into(), (!queued).into()), "{depth}");
+    }
+}
+
+#[test]
 fn a_better_way_waits_until_a_url_is_too_deep_and_is_then_followed_once() {
     for cut in [too_deep(), too_deep_unkept()] {
         let (mut bench, page) = done_page();
