@@ -33,6 +33,11 @@ impl Compression {
     /// Both, at their lowest level.
     pub const BOTH: [Self; 2] = [Self::Gzip(1), Self::Zstd(1)];
 
+    fn level(self) -> u8 {
+        let (Self::Gzip(level) | Self::Zstd(level)) = self;
+        level
+    }
+
     /// What the names of such files end with.
     pub fn ending(self) -> &'static str {
         match self {
@@ -81,7 +86,11 @@ impl TryFrom<Written> for Compression {
             Written::Named(name) => name.strip_prefix("zstd:").and_then(|level| level.parse().ok()).map(Self::Zstd),
         };
         let is_level = |read: &Self| matches!(read, Self::Gzip(1..=9) | Self::Zstd(1..=9));
-        read.filter(is_level)
+        let as_written = |read: &Self| match &written {
+            Written::Named(name) => name == "zstd" || *name == format!("zstd:{}", read.level()),
+            Written::Level(_) => true,
+        };
+        read.filter(|read| is_level(read) && as_written(read))
             .ok_or_else(|| "allowed are gzip levels 1 to 9, \"zstd\", and \"zstd:1\" to \"zstd:9\"".into())
     }
 }
@@ -378,9 +387,21 @@ mod tests {
             assert_eq!(read(text).unwrap(), compression);
             assert_eq!(serde_json::to_string(&compression).unwrap(), text);
         }
-        for wrong in
-            ["0", "10", "-1", "257", "\"gzip\"", "\"zstd:0\"", "\"zstd:10\"", "\"zstd:\"", "\"ZSTD\"", "true", "1.5"]
-        {
+        for wrong in [
+            "0",
+            "10",
+            "-1",
+            "257",
+            "\"gzip\"",
+            "\"zstd:0\"",
+            "\"zstd:10\"",
+            "\"zstd:\"",
+            "\"zstd:03\"",
+            "\"zstd:+3\"",
+            "\"ZSTD\"",
+            "true",
+            "1.5",
+        ] {
             let said = read(wrong).unwrap_err().to_string();
             assert!(said.contains("gzip level") && said.contains("\"zstd\""), "{wrong}: {said}");
         }

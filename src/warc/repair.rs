@@ -35,6 +35,8 @@ pub struct ArchiveRepair {
     pub jsonl: TailRepair,
     /// Committed records at or after this offset of this WARC are gone: their pages must be queued again.
     pub lost: Option<(Arc<str>, u64)>,
+    /// Records are among them that were on the disk before: more than a power failure takes.
+    pub synced_lost: bool,
     /// The open index did not fit its WARC and was made anew from it.
     pub index_rebuilt: bool,
     /// Open files that were removed.
@@ -76,6 +78,7 @@ pub(super) fn take_up(
     if whole < *committed {
         warc.file.roll_back(whole)?;
         report.lost = Some((Arc::clone(warc.name()), whole));
+        report.synced_lost = whole < unsynced_from.unwrap_or(*committed);
     }
     let committed = file_lengths.cdxj.as_ref().map_or(0, |t| t.1);
     let cdxj = take_up_index(dir, &warc, committed, report)?;

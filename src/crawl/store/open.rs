@@ -166,5 +166,10 @@ fn tell(repair: &ArchiveRepair) {
     }
     if let Some((file, offset)) = &repair.lost {
         log::warn!("archive lacks committed records, as after a power failure: file={file} from={offset}");
+        if repair.synced_lost {
+            log::error!(
+                "archive lost records that were on the disk, so it was cut by something else; stop the crawl and run `lycosa check --repair`, which queues their pages again: file={file} from={offset}"
+            );
+        }
     }
 }

@@ -161,7 +161,8 @@ impl Files {
 
     /// Tells of what is kept elsewhere, and counts the files.
     pub fn tell(&self, pass: &mut Pass<'_>) {
-        let absent: Vec<_> = self.elsewhere.iter().filter(|name| !self.warcs.contains_key(*name)).collect();
+        let absent: Vec<_> =
+            self.elsewhere.iter().filter(|name| is_warc(name) && !self.warcs.contains_key(*name)).collect();
         for name in &absent {
             pass.note(Note::KeptElsewhere, || (*name).clone());
         }

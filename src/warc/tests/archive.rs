@@ -245,6 +245,21 @@ fn files_of_other_writers_are_left_alone() {
     assert_eq!(bench.files(), before);
 }
 
+#[test]
+fn records_that_were_on_the_disk_and_are_gone_all_the_same_are_told_apart_from_what_a_power_failure_takes() {
+    for (cut_at, beyond) in [(1, true), (2, false), (3, false)] {
+        let (mut bench, places) = Bench::with(0..4);
+        let (warc, _) = bench.open_pair();
+        let mut bytes = fs::read(&warc).unwrap();
+        bytes.truncate(places[cut_at].offset as usize);
+        fs::write(&warc, bytes).unwrap();
+        let committed = bench.archive.file_lengths();
+        let repair = bench.reopen_with(&committed, Some(places[2].offset), Strays::Remove);
+        let lost = Some((places[cut_at].file.clone(), places[cut_at].offset));
+        assert_eq!((repair.lost, repair.synced_lost), (lost, beyond), "{cut_at}");
+    }
+}
+
 /// The closing steps are: index sorted, WARC renamed, open index removed, lengths committed. A kill may come after each.
 #[test]
 fn a_kill_between_any_two_steps_of_closing_loses_nothing() {

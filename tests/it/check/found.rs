@@ -131,10 +131,14 @@ fn archive_files_kept_elsewhere_are_no_loss() {
     let name = warc.file_name().unwrap().to_str().unwrap().to_owned();
     fs::remove_file(&warc).unwrap();
     assert!(check(&fork).count(Fault::RecordMissing) > 0);
-    let line = format!(
-        "{{\"file\":\"{name}\",\"bytes\":1,\"sha256\":\"00\",\"to\":\"s3://a/b\",\"ts\":\"2026-01-01T00:00:00Z\"}}\n"
-    );
-    fs::write(fork.data().join("uploaded.jsonl"), line).unwrap();
+    let line = |name: &str| {
+        format!(
+            "{{\"file\":\"{name}\",\"bytes\":1,\"sha256\":\"00\",\"to\":\"s3://a/b\",\"ts\":\"2026-01-01T00:00:00Z\"}}\n"
+        )
+    };
+    // Its index was copied too, and is still here.
+    let lines = line(&name) + &line(&name.replace(".warc.gz", ".cdxj"));
+    fs::write(fork.data().join("uploaded.jsonl"), lines).unwrap();
     let report = check(&fork);
     assert!(report.is_clean(), "{:#?}", report.findings);
     assert_eq!(report.notes[&Note::KeptElsewhere].examples, [name]);
