@@ -7,7 +7,7 @@ pub(super) trait Weighed: Default {
     fn weight(&self) -> u32;
 }
 
-/// At most `ROOM` values.
+/// At most `ROOM` values. A site may choose its URLs so that their keys spread badly: of so few that costs little.
 #[derive(Debug)]
 pub(super) struct Counted<V, const ROOM: usize> {
     values: KeyMap<u64, V>,

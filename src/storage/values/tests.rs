@@ -242,7 +242,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
 }
 
-/// The format on disk may not change without a new version: these bytes were written by format 4.
+/// The format on disk may not change without a new version: these bytes were written by format 5.
 #[test]
 fn format_5_writes_these_bytes() {
     let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
