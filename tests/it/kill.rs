@@ -1,7 +1,9 @@
 //! How the daemon ends and refuses to begin: signals, a second daemon, a port in use, a strange folder.
 
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 
+use lycosa::testweb::{AuditEntry, TestWebConfig};
 use lycosa::warc::pick::response_at;
 use nix::sys::signal::Signal;
 
@@ -46,6 +48,34 @@ fn a_signal_drains_it_and_another_run_goes_on() {
     }
     sandbox.finish();
     assert_eq!(judge(&QUICK, &sandbox, &lives).again, 0, "pages fetched again");
+}
+
+#[test]
+fn killed_at_full_speed_while_its_parsers_are_the_slower_part_it_has_no_more_than_64_pages_to_fetch_again() {
+    let config = TestWebConfig { hosts: 300, pages: 10, ..TestWebConfig::default() };
+    let settings = "politeness.min_delay = \"1ms\"\nparse.threads = 2\nstore.memory = \"32MiB\"\n";
+    let mut sandbox = Sandbox::new(config, settings);
+    let truth = sandbox.truth();
+    let mut hosts = BTreeSet::new();
+    let one_a_host = truth.iter().filter(|url| hosts.insert(url.split('/').nth(2)));
+    let seeds: Vec<&str> = one_a_host.flat_map(|url| ["--seed", url]).collect();
+    let mut daemon = sandbox.start(&seeds, Some("parser.page=delay:20ms@1-100000"));
+    let pages = |sandbox: &Sandbox| -> Vec<AuditEntry> {
+        sandbox.web.audit().into_iter().filter(|entry| !is_rules(&entry.path)).collect()
+    };
+    until("600 pages", || (pages(&sandbox).len() >= 600).then_some(()), || daemon.log());
+    daemon.signal(Signal::SIGKILL);
+    daemon.wait();
+    // What was still on its way to the daemon is not what ran ahead of its parsers.
+    let read = now_us() - 100_000;
+    let answered: BTreeSet<String> =
+        pages(&sandbox).iter().filter(|entry| entry.t_end_us < read).map(AuditEntry::url).collect();
+    let before = pages(&sandbox).len();
+    sandbox.finish();
+    let again = pages(&sandbox).split_off(before).iter().filter(|entry| answered.contains(&entry.url())).count();
+    assert!(again <= 64, "{again} pages were fetched and not committed");
+    let all: BTreeSet<String> = pages(&sandbox).iter().map(AuditEntry::url).collect();
+    assert_eq!(all, truth);
 }
 
 /// Runs until so many requests were answered and an archive file of that form is written, then kills it.
