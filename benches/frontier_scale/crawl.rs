@@ -1,4 +1,4 @@
-//! A crawl that finds more and more: memory against queued URLs.
+//! A crawl that finds more and more: memory, and processor time for each URL found, against queued URLs.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,8 @@ pub fn run(plan: &Plan) -> Result<()> {
         TestWebConfig { links: 200, off_host: 0.8, min_size: 1_000, max_size: 1_024, ..TestWebConfig::default() };
     let web = plan.web(FACTOR, shape)?;
     let daemon = Daemon::start(plan, &temporary.path().join("data"), &web)?;
-    println!("| queued | pages | s | MB resident | of it the filter | the rest |");
-    println!("|--:|--:|--:|--:|--:|--:|");
+    println!("| queued | pages | s | MB resident | of it the filter | the rest | CPU µs a URL found since |");
+    println!("|--:|--:|--:|--:|--:|--:|--:|");
     let (began, step) = (Instant::now(), (plan.urls / ROWS).max(1));
     let mut rows: Vec<Look> = Vec::new();
     while rows.last().is_none_or(|last| last.queued < plan.urls) {
@@ -30,8 +30,10 @@ pub fn run(plan: &Plan) -> Result<()> {
         let look = daemon.look()?;
         if look.queued >= step * (rows.len() as u64 + 1) {
             let rest = look.resident_mb - look.filter_mb;
+            let before = rows.last().map_or((0, 0.0), |last| (last.queued + last.pages, last.cpu_s));
+            let each = (look.cpu_s - before.1) * 1e6 / (look.queued + look.pages - before.0) as f64;
             println!(
-                "| {} | {} | {:.0} | {:.0} | {:.1} | {rest:.0} |",
+                "| {} | {} | {:.0} | {:.0} | {:.1} | {rest:.0} | {each:.1} |",
                 look.queued,
                 look.pages,
                 began.elapsed().as_secs_f64(),

@@ -32,6 +32,8 @@ pub struct Look {
     pub resident_mb: f64,
     /// Of it, the Bloom filter.
     pub filter_mb: f64,
+    /// Processor time so far, in seconds.
+    pub cpu_s: f64,
 }
 
 impl Daemon {
@@ -98,6 +100,7 @@ impl Daemon {
             pages: number("pages_stored"),
             resident_mb: self.memory("VmRSS:")?,
             filter_mb: filter.and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) / 1e6,
+            cpu_s: self.cpu_s()?,
         })
     }
 
@@ -106,6 +109,14 @@ impl Daemon {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|l| l.strip_prefix(name)).ok_or("no such line")?;
         Ok(line.split_whitespace().next().ok_or("an empty line")?.parse::<f64>()? * 1024.0 / 1e6)
+    }
+
+    /// Fields 14 and 15 of `/proc/PID/stat`, in hundredths of a second; the name before them may hold spaces.
+    fn cpu_s(&self) -> Result<f64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |nth: usize| fields.get(nth).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
+        Ok((ticks(11) + ticks(12)) / 100.0)
     }
 
     fn get(&self, path: &str) -> Result<String> {

@@ -37,7 +37,8 @@ pub fn run(plan: &Plan) -> Result<()> {
     let pages = plan.pages(1)?;
     let mut filter = filter_of(plan, &canon, prints)?;
     let mut next: HashMap<u32, u32> = HashMap::new();
-    let (mut drawn, mut spent, mut cpu, mut checks, mut queued) = (0_u64, Duration::ZERO, 0, 0_usize, 0_usize);
+    let (mut drawn, mut spent, mut asking, mut cpu) = (0_u64, Duration::ZERO, 0, 0);
+    let (mut checks, mut queued) = (0_usize, 0_usize);
     while spent.as_secs() < plan.seconds {
         let mut links = Vec::with_capacity(TOGETHER * LINKS as usize);
         for _ in 0..TOGETHER {
@@ -56,17 +57,22 @@ pub fn run(plan: &Plan) -> Result<()> {
         let (began, before) = (Instant::now(), cpu_us()?);
         checks += links.len();
         let new = unseen(&storage, prints, &mut filter, links)?;
+        asking += cpu_us()? - before;
         queued += new.len();
         commit(&storage, &mut ledger, new)?;
         spent += began.elapsed();
         cpu += cpu_us()? - before;
     }
     let rate = checks as f64 / spent.as_secs_f64();
-    println!("| known | checks | of them new | checks/s | CPU µs a check | bytes on disk a URL |");
-    println!("|--:|--:|--:|--:|--:|--:|");
+    println!(
+        "| known | checks | of them new | checks/s | CPU µs a check | of it to ask | CPU µs to queue one | bytes on disk a URL |"
+    );
+    println!("|--:|--:|--:|--:|--:|--:|--:|--:|");
     let known = ledger.committed().discovered;
     let bytes = size_of(&folder.join("db"))? as f64 / known as f64;
-    println!("| {known} | {checks} | {queued} | {rate:.0} | {:.2} | {bytes:.0} |\n", cpu as f64 / checks as f64);
+    let each = |us: i64, of: usize| us as f64 / of as f64;
+    let (all, ask, queue) = (each(cpu, checks), each(asking, checks), each(cpu - asking, queued));
+    println!("| {known} | {checks} | {queued} | {rate:.0} | {all:.2} | {ask:.2} | {queue:.1} | {bytes:.0} |\n");
     storage.sync()?;
     Ok(())
 }
