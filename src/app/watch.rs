@@ -13,6 +13,8 @@ use crate::crawl::node::{Node, Stop};
 
 /// How often limits are looked at when no commit comes.
 const LOOK: Duration = Duration::from_millis(100);
+/// And while nothing is in hand and no end is awaited.
+const IDLE_LOOK: Duration = Duration::from_secs(1);
 /// How often the disks are looked at.
 const DISK_LOOK: Duration = Duration::from_secs(1);
 /// And while the crawl waits for one.
@@ -53,9 +55,15 @@ pub async fn watch(node: &Node) -> Stop {
             _ = stop.changed() => {}
             _ = committed.changed() => {}
             () = memory.taken() => {}
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(rest(node)) => {}
         }
     }
+}
+
+/// How long until the next look.
+fn rest(node: &Node) -> Duration {
+    let idle = node.is_quiet() && !node.disk.holds() && !node.crawl.live().settings.crawl.until_done;
+    if idle { IDLE_LOOK } else { LOOK }
 }
 
 /// Brings the gauges up to date, and keeps a sample for the statistics.

@@ -369,7 +369,7 @@ impl Behavior for Frontier {
     /// Times come, and room comes free, without a message. Where no host is active nothing but the times of parked ones is awaited.
     fn every(&self, idle: bool) -> Option<Duration> {
         let seldom = idle && self.active.is_empty() && !self.held;
-        Some(Duration::from_millis(if seldom { 100 } else { 25 }))
+        Some(Duration::from_millis(if seldom { 250 } else { 25 }))
     }
 
     fn tick(&mut self) {
