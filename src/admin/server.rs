@@ -18,7 +18,7 @@ use super::control::Control;
 use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::problem::Problem;
-use super::{pages, parameters, routes};
+use super::{feed, pages, parameters, routes};
 use crate::crawl::node::Node;
 
 /// Why the endpoint does not run.
@@ -163,6 +163,7 @@ fn serve(
 ) {
     let doc = Data::new(routes::describe());
     let (control, node, turns) = (Data::from(control), node.map(Data::from), pages::turns());
+    let readers = feed::readers();
     let build = move || {
         let node = node.clone();
         App::new()
@@ -170,6 +171,7 @@ fn serve(
             .app_data(doc.clone())
             .app_data(control.clone())
             .app_data(turns.clone())
+            .app_data(readers.clone())
             .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
             .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
             .wrap(from_fn(parameters::known))

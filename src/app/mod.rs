@@ -5,6 +5,7 @@ mod checkpoint;
 mod control;
 mod disk;
 mod files;
+mod holds;
 mod memory;
 mod next;
 mod notify;

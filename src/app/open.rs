@@ -52,7 +52,7 @@ pub(super) fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<
 /// A database that is behind its mark has lost what was safe: its log is damaged, or an older copy was put in its place.
 #[cfg(feature = "rocksdb")]
 fn tell_of_loss(data: &std::path::Path, sequence: u64) {
-    let Some(lost) = crate::storage::mark::read(data).and_then(|mark| mark.checked_sub(sequence)).filter(|n| *n > 0)
+    let Some(lost) = crate::storage::mark::synced(data).and_then(|mark| mark.checked_sub(sequence)).filter(|n| *n > 0)
     else {
         return;
     };

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::holds::Holds;
 use crate::base::disk::is_same_folder;
 use crate::crawl::node::Node;
 use crate::recovery::checkpoint::place::Place;
@@ -51,7 +52,7 @@ impl Uploader {
 
 fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
     let endpoint = node.crawl.rules.settings.checkpoint.s3_endpoint.as_deref();
-    let mut place: Option<Box<dyn Place>> = None;
+    let (mut place, mut holds): (Option<Box<dyn Place>>, _) = (None, Holds::default());
     let mut rest = LOOK;
     loop {
         let last = match ended.recv_timeout(rest) {
@@ -59,7 +60,7 @@ fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
             Err(RecvTimeoutError::Disconnected) => return,
             Ok(()) => true,
         };
-        match look(node, &mut place, to, endpoint) {
+        match look(node, (&mut place, &mut holds), to, endpoint) {
             Ok(()) => rest = LOOK,
             Err(e) => {
                 rest = if rest == LOOK { FIRST_REST } else { (rest * 2).min(LONGEST_REST) };
@@ -89,7 +90,7 @@ fn opened(node: &Node, to: &str, endpoint: Option<&str>) -> Result<Box<dyn Place
 /// Copies all that is due, then removes what may go.
 fn look(
     node: &Node,
-    place: &mut Option<Box<dyn Place>>,
+    (place, holds): (&mut Option<Box<dyn Place>>, &mut Holds),
     to: &str,
     endpoint: Option<&str>,
 ) -> Result<(), CheckpointError> {
@@ -106,7 +107,10 @@ fn look(
         log::info!("archive file copied: file={} bytes={} to={}", line.file, line.bytes, line.to);
     }
     let file_lengths: FileLengths = read::meta(&*node.storage, ())?.unwrap_or_default();
-    let removed = uploads.remove_listed(file_lengths.warc.as_ref().map(|(name, _)| name.as_str()))?;
+    // What the database still names as the one being written stays, and what somebody has yet to read.
+    let mut needed = if store.delete_uploaded { holds.needed(node)? } else { Vec::new() };
+    needed.extend(file_lengths.warc.map(|(name, _)| name));
+    let removed = uploads.remove_listed(|file| needed.iter().any(|name| name == file))?;
     if !removed.is_empty() {
         log::info!("copied archive files removed here: files={}", removed.len());
     }

@@ -26,6 +26,8 @@ kinds! {
         I8 = "I8",
         /// A host is queued if it has URLs.
         I9 = "I9",
+        /// The feed is whole and in order.
+        I10 = "I10",
     }
 }
 

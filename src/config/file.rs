@@ -29,6 +29,7 @@ pub struct FileForm {
     pub tls: TlsSection,
     pub dedup: DedupSection,
     pub store: StoreSection,
+    pub feed: FeedSection,
     pub durability: DurabilitySection,
     pub checkpoint: CheckpointSection,
     pub disk: DiskSection,

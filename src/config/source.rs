@@ -204,7 +204,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Shown> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 28] = [
+pub(super) const SECTIONS: [&str; 29] = [
     "agent",
     "crawl",
     "scope",
@@ -223,6 +223,7 @@ pub(super) const SECTIONS: [&str; 28] = [
     "tls",
     "dedup",
     "store",
+    "feed",
     "durability",
     "checkpoint",
     "disk",

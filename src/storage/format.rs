@@ -20,7 +20,7 @@ pub fn prepare(storage: &dyn Storage, seed: Option<u64>, dir: &Path) -> Result<F
     if super::folder::has_lines(dir) {
         return Err(StorageError::Gone { path: dir.into() });
     }
-    let format = Format { version: FORMAT_VERSION, seed: seed.unwrap_or_else(random_seed) };
+    let format = Format { version: FORMAT_VERSION, seed: seed.unwrap_or_else(|| u64::from_be_bytes(random_bits())) };
     let mut batch = Batch::new();
     batch.put_meta((), &format);
     storage.write(&batch)?;
@@ -29,6 +29,6 @@ pub fn prepare(storage: &dyn Storage, seed: Option<u64>, dir: &Path) -> Result<F
 }
 
 /// Sixty-four bits nobody can guess: the standard library seeds its hashers from the system.
-fn random_seed() -> u64 {
-    RandomState::new().build_hasher().finish()
+pub fn random_bits() -> [u8; 8] {
+    RandomState::new().build_hasher().finish().to_be_bytes()
 }

@@ -8,6 +8,7 @@
 //! | [`tables`] | which key and which value belong to which family |
 //! | [`batch`] | what is written together |
 //! | [`read`] | typed look-ups and scans |
+//! | [`feed`] | what became of each page, as it is read |
 //! | [`folder`] | the data folder's marker |
 //! | [`format`](mod@format) | version and seed inside the database |
 //! | [`memory`] | the twin in memory, for tests and dry runs |
@@ -18,6 +19,7 @@
 
 pub mod batch;
 pub mod error;
+pub mod feed;
 pub mod folder;
 pub mod format;
 pub mod keys;

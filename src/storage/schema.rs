@@ -1,7 +1,7 @@
 //! All column families in one list, and the version of what is on disk.
 
 /// The version of keys and values on disk. A data folder of another version is refused, never guessed at.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// Declares the families with their name on disk and what they hold.
 macro_rules! families {
@@ -53,6 +53,8 @@ families! {
     Robots = "robots";
     /// Sitemaps by the time of their last visit: that of their capture, or of their being given up.
     Sitemaps = "sitemaps";
+    /// What became of each page, in the order of the commits: for whoever takes the pages on.
+    Feed = "feed";
     /// Single records of the whole folder.
     Meta = "meta";
 }

@@ -1,13 +1,13 @@
 //! Which key and which value belong to which family: one marker type a family, of the same name.
 
 use super::keys::{
-    ContentKey, DueKey, HostAt, HostCrawl, Key, MetaKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey, SeenKey,
-    WaitingKey,
+    ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
+    SeenKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{
-    self, ClockState, Counters, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, Unsynced,
-    UnsyncedLines, Value,
+    self, ClockState, Consumers, Counters, FeedLog, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts,
+    RunState, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
 
@@ -51,6 +51,7 @@ tables! {
     Content: ContentKey => values::ContentValue;
     Robots: RobotsKey => values::RobotsValue;
     Sitemaps: DueKey => ();
+    Feed: FeedKey => values::FeedEntry;
 }
 
 /// A single record of the whole folder, or one for each of a kind.
@@ -77,6 +78,8 @@ meta_records! {
     RunState(()) => |()| MetaKey::Run;
     ClockState(()) => |()| MetaKey::Clock;
     LiveSettings(()) => |()| MetaKey::Settings;
+    FeedLog(()) => |()| MetaKey::Feed;
+    Consumers(()) => |()| MetaKey::Consumers;
     Counters(CrawlId) => MetaKey::Counters;
     JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);
     OrderedHosts(CrawlId) => MetaKey::Orders;

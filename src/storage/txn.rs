@@ -51,6 +51,14 @@ impl<'s> Txn<'s> {
         read::first_key::<T>(self.storage, range)
     }
 
+    /// The first records of a range as stored: what this commit changes is not regarded.
+    ///
+    /// # Errors
+    /// The storage's own, or a record that cannot be read.
+    pub fn stored<T: Table>(&self, range: &KeyRange, most: usize) -> read::Result<Vec<(T::Key, T::Value)>> {
+        read::scan::<T>(self.storage, range, most)
+    }
+
     /// Sets a record.
     pub fn put<T: Table>(&mut self, key: &T::Key, value: &T::Value) {
         self.overlay.insert((T::FAMILY, key.encode()), Some(value.encode()));

@@ -14,7 +14,7 @@ const ALARM: &str = "the database is behind what was synced";
 fn live(sandbox: &mut Sandbox, requests: usize) -> String {
     let mut daemon = sandbox.start(&["--until-done"], None);
     until_requests(sandbox, &daemon, sandbox.web.audit_len() + requests);
-    let mark = || lycosa::storage::mark::read(&sandbox.data());
+    let mark = || lycosa::storage::mark::synced(&sandbox.data());
     let before = mark();
     until("a later mark", || (mark() > before).then_some(()), || daemon.log());
     daemon.signal(Signal::SIGKILL);

@@ -28,6 +28,8 @@ mod dice;
 mod disk;
 mod events;
 mod extract;
+#[cfg(feature = "rocksdb")]
+mod feed;
 mod fetch;
 mod first_minutes;
 mod groups;

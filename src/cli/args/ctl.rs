@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 
 use crate::base::units::parse_duration;
 use crate::cli::ctl::events::EventsArgs;
+use crate::cli::ctl::feed::FeedArgs;
 use crate::cli::ctl::host::HostArgs;
 use crate::cli::ctl::look::{LookCommand, PagingArgs};
 use crate::cli::ctl::report::ReportArgs;
@@ -60,6 +61,8 @@ pub enum CtlCommand {
     Snapshot(SnapshotArgs),
     /// Show what happens as it happens, until interrupted
     Events(EventsArgs),
+    /// What became of each page, in the order of the commits; who reads it, and how far each is
+    Feed(FeedArgs),
     /// Whole reports as CSV, or with --json one object a line: dead links, seeds, hosts, statuses, types
     Report(ReportArgs),
     /// Start URLs: add some, list them

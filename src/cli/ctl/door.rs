@@ -41,6 +41,10 @@ impl Ask {
         Self { method: Method::DELETE, path: path.into(), body: String::new() }
     }
 
+    pub fn put(path: impl Into<String>, body: String) -> Self {
+        Self { method: Method::PUT, path: path.into(), body }
+    }
+
     pub fn post(path: impl Into<String>, body: String) -> Self {
         Self { method: Method::POST, path: path.into(), body }
     }

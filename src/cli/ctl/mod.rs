@@ -6,6 +6,7 @@
 mod crawl;
 mod door;
 pub mod events;
+pub mod feed;
 pub mod host;
 pub mod jobs;
 pub mod look;
@@ -35,6 +36,7 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let out = &mut Safe(out);
     match &args.command {
         CtlCommand::Events(which) => block_on(events::follow(&door, which, args.json, out))?,
+        CtlCommand::Feed(which) => feed::run(args.json, &door, which, out)?,
         CtlCommand::Report(which) => report::run(args.json, &door, which, out)?,
         command => {
             let (answer, now) = block_on(answer(&door, args))?;
@@ -72,7 +74,8 @@ fn read<T: DeserializeOwned>(answer: &str) -> Result<T, CliError> {
 
 /// A part of a path, or a value of a query.
 fn escaped_part(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+    // In a path a plus sign would be one.
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
 fn unread(error: serde_json::Error) -> CliError {

@@ -50,6 +50,13 @@ pub(super) fn check_store(store: &StoreSection) -> Checked {
     })
 }
 
+pub(super) fn check_feed(feed: &FeedSection) -> Checked {
+    let least = Duration::from_secs(60);
+    ensure(feed.keep.is_none_or(|keep| keep >= least), "feed.keep", || {
+        "must be 1m or longer; leave it out to keep all entries".into()
+    })
+}
+
 pub(super) fn check_checkpoint(checkpoint: &CheckpointSection) -> Checked {
     within("checkpoint.keep", checkpoint.keep, 1, 1_000)?;
     ensure(!checkpoint.dir.as_os_str().is_empty(), "checkpoint.dir", || "must name a folder".into())?;

@@ -1,11 +1,11 @@
-//! What is kept and how safely: `[dedup] [store] [durability] [checkpoint] [disk]`.
+//! What is kept and how safely: `[dedup] [store] [feed] [durability] [checkpoint] [disk]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::units::{duration, format_duration, optional_size, parse_duration, size};
+use crate::base::units::{duration, format_duration, optional_duration, optional_size, parse_duration, size};
 use crate::content::mime;
 use crate::domain::statuses;
 use crate::warc::member::Compression;
@@ -101,6 +101,14 @@ impl StoreSection {
     /// Whether a page of this media type is left out of the archive.
     pub fn leaves_out(&self, mime: &str) -> bool {
         mime::is_among(&self.skip_types, mime)
+    }
+}
+
+section! {
+    /// `[feed]`: what became of each page, for whoever takes the pages on.
+    FeedSection {
+        /// Entries are kept so long; for ever when absent.
+        keep: Option<Duration> as "optional_duration" = None;
     }
 }
 

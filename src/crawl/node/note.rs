@@ -13,7 +13,8 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::domain::robots::RobotsAccess;
 use crate::net::protocol::Timings;
 use crate::storage::ledger::{Change, Ending, PageChange};
-use crate::storage::values::DoneKind;
+use crate::storage::read;
+use crate::storage::values::{Consumers, DoneKind};
 use crate::telemetry::metrics::{Phase, Registry};
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{Attempt, StateChange, StatusSnapshot};
@@ -115,6 +116,10 @@ impl Node {
         let stats = self.storage.stats();
         self.telemetry.metrics.storage(&stats);
         self.telemetry.metrics.store(self.crawl.progress.sync_age(&self.clock), room_taken(&self.permits.store_room));
+        let shown = *self.crawl.progress.fed.borrow();
+        let consumers: Consumers = read::meta(&*self.storage, ()).ok().flatten().unwrap_or_default();
+        let unread = consumers.held_after().map_or(0, |after| shown.saturating_sub(after));
+        self.telemetry.metrics.feed(shown, unread);
         self.telemetry.metrics.clock_ahead(self.clock.ahead());
         self.telemetry.metrics.memory(
             self.permits.memory.max,

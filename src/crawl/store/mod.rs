@@ -147,6 +147,15 @@ impl Store {
         self.node.faults.pass("store.synced");
     }
 
+    /// Lets go of old entries of the feed, a bounded number at a time.
+    fn trim_feed(&mut self) {
+        let Some(keep) = self.node.crawl.rules.settings.feed.keep else { return };
+        let Some(open) = &mut self.open else { return };
+        if let Err(e) = open.trim_feed(&self.node, keep) {
+            self.lost(&e, Vec::new());
+        }
+    }
+
     fn close(&mut self, drained: bool) -> Result<(), StoreError> {
         self.node.faults.check("store.close")?;
         self.flush();
@@ -374,6 +383,7 @@ impl Behavior for Store {
     fn tick(&mut self) {
         self.node.faults.pass("store.barrier");
         self.barrier();
+        self.trim_feed();
     }
 }
 

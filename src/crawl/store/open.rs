@@ -1,17 +1,25 @@
 //! What the Store holds open, and how it is taken up at a start (I3, I8).
 
+use std::time::Duration;
+
 use super::StoreError;
 use super::files;
+use crate::base::invariant::{Invariant, uphold};
+use crate::base::time::{UnixMillis, millis};
 use crate::crawl::node::Node;
+use crate::storage::format::random_bits;
 use crate::storage::ledger::Ledger;
-use crate::storage::mark::Mark;
+use crate::storage::mark::{self, Mark};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{FileLengths, Unsynced, UnsyncedLines, UnsyncedPage};
+use crate::storage::values::{FeedLog, FileLengths, Unsynced, UnsyncedLines, UnsyncedPage};
 use crate::warc::WarcError;
 use crate::warc::archive::{Archive, ArchiveRepair, Strays};
 use crate::warc::jsonl::CrawlLine;
 use crate::warc::name::open_name;
+
+/// Entries of the feed that are let go at a time.
+const TRIM: usize = 10_000;
 
 /// The ledger and the files.
 pub(super) struct Open {
@@ -21,7 +29,10 @@ pub(super) struct Open {
     pub synced: FileLengths,
     /// Numbers of the commits whose pages may not have reached the disk: each left a list in `meta`.
     pub unsynced: Vec<u64>,
-    mark: Mark,
+    /// Which feed its entries go to.
+    feed: FeedLog,
+    synced_mark: Mark,
+    fed_mark: Mark,
 }
 
 impl Open {
@@ -30,7 +41,7 @@ impl Open {
     /// `doubtful`: the files as of the last barrier, when a write or sync failed since. What follows is written once more.
     pub fn take_up(node: &Node, doubtful: Option<&FileLengths>) -> Result<Self, StoreError> {
         let storage = &*node.storage;
-        let ledger = Ledger::open(storage, node.crawl.rules.ledger(node))?;
+        let mut ledger = Ledger::open(storage, node.crawl.rules.ledger(node))?;
         let file_lengths: Option<FileLengths> = read::meta(storage, ())?;
         let strays = if file_lengths.is_some() { Strays::Remove } else { Strays::Keep };
         let file_lengths = match file_lengths {
@@ -59,17 +70,27 @@ impl Open {
             archive.sync()?;
         }
         let synced = archive.file_lengths();
-        let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), mark: Mark::default() };
-        open.settle(node, &lists, &repair)?;
+        let mut txn = Txn::new(storage);
+        let shown = mark::fed(&node.crawl.rules.settings.store.data_dir);
+        let feed = ledger.take_up_feed(&mut txn, shown, random_bits())?;
+        let (synced_mark, fed_mark) = (Mark::new(mark::SYNCED), Mark::new(mark::FED));
+        let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), feed, synced_mark, fed_mark };
+        open.settle(node, txn, &lists, &repair)?;
+        open.show(node);
         open.rotate(node)?; // the settings may ask for another compression now
         node.faults.check("store.opened")?;
         Ok(open)
     }
 
     /// Writes what the repair means: tails, lost pages back in their queues, no page in doubt any more.
-    fn settle(&mut self, node: &Node, lists: &[(u64, Unsynced)], repair: &ArchiveRepair) -> Result<(), StoreError> {
+    fn settle(
+        &mut self,
+        node: &Node,
+        mut txn: Txn<'_>,
+        lists: &[(u64, Unsynced)],
+        repair: &ArchiveRepair,
+    ) -> Result<(), StoreError> {
         let storage = &*node.storage;
-        let mut txn = Txn::new(storage);
         // From here on a file without a commit is known to be one.
         txn.put_meta((), &self.archive.file_lengths());
         if !lists.is_empty() {
@@ -105,10 +126,38 @@ impl Open {
         self.archive.sync()?;
         let sequence = node.storage.sequence();
         node.storage.sync()?;
-        if let Err(e) = self.mark.note(&node.crawl.rules.settings.store.data_dir, sequence) {
+        if let Err(e) = self.synced_mark.synced(&node.crawl.rules.settings.store.data_dir, sequence) {
             log::debug!("it could not be noted how far the database is synced: {e}");
         }
+        self.show(node);
         self.forget_unsynced(node)
+    }
+
+    /// Shows the feed up to the last commit, which is synced: no loss of power takes back what somebody has seen (I10).
+    fn show(&mut self, node: &Node) {
+        let high = self.ledger.committed().fed;
+        if let Err(e) = self.fed_mark.fed(&node.crawl.rules.settings.store.data_dir, self.feed.id, high) {
+            log::debug!("new entries of the feed are not shown yet, for it could not be noted how far it is: {e}");
+            return;
+        }
+        node.crawl.progress.fed.send_if_modified(|shown| {
+            let before = std::mem::replace(shown, high);
+            uphold(Invariant::I10, before <= high, || format!("the feed was shown up to {before}, now up to {high}"));
+            before != high
+        });
+    }
+
+    /// Lets go of entries of the feed that are older than `keep`.
+    pub fn trim_feed(&mut self, node: &Node, keep: Duration) -> Result<(), StoreError> {
+        let before = UnixMillis(node.clock.date().0.saturating_sub(millis(keep)));
+        let shown = *node.crawl.progress.fed.borrow();
+        let mut txn = Txn::new(&*node.storage);
+        let gone = self.ledger.trim_feed(&mut txn, before, shown, TRIM)?;
+        if gone > 0 {
+            node.storage.write(&txn.into_batch())?;
+            log::debug!("old entries of the feed are gone: entries={gone}");
+        }
+        Ok(())
     }
 
     /// Every listed page is on the disk.

@@ -10,8 +10,8 @@ use crate::storage::error::hex;
 use crate::storage::keys::{HostAt, Key, MetaKey, SeenKey, after};
 use crate::storage::tables::{Content, Failed, HostState, Nearer, Pages, Robots, Seeds, Seen, Sitemaps};
 use crate::storage::values::{
-    ClockState, Counters, FailedValue, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts, PageRecord,
-    RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value, ValueError,
+    ClockState, Consumers, Counters, FailedValue, FeedLog, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts,
+    PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value, ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -46,6 +46,8 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
         MetaKey::Run => good::<RunState>(bytes),
         MetaKey::Clock => good::<ClockState>(bytes),
         MetaKey::Settings => good::<LiveSettings>(bytes),
+        MetaKey::Feed => good::<FeedLog>(bytes),
+        MetaKey::Consumers => good::<Consumers>(bytes),
         MetaKey::Lines(_) => good::<UnsyncedLines>(bytes),
         MetaKey::Unsynced(_) => good::<Unsynced>(bytes),
     };
@@ -132,14 +134,19 @@ pub fn counters(pass: &mut Pass<'_>) -> Result<()> {
     let mut counted = std::mem::take(&mut pass.totals.counters);
     counted.too_deep |= stored.too_deep; // what was too deep may be queued or done by now
     let (next_seq, next_commit) = (stored.next_seq.max(counted.next_seq), stored.next_commit.max(counted.next_commit));
+    let fed = stored.fed.max(counted.fed);
     let differences = differences(&stored, &counted);
-    let right = Counters { next_seq, next_commit, ..counted };
+    let right = Counters { next_seq, next_commit, fed, ..counted };
     for difference in differences {
         pass.find(Fault::Counters, "meta/counters", &difference, |batch| batch.put_meta(of, &right))?;
     }
-    let numbers = [("next_seq", stored.next_seq, next_seq), ("next_commit", stored.next_commit, next_commit)];
+    let numbers = [
+        ("next_seq", stored.next_seq, next_seq),
+        ("next_commit", stored.next_commit, next_commit),
+        ("fed", stored.fed, fed),
+    ];
     for (name, is, least) in numbers.iter().filter(|(_, is, least)| is < least) {
-        let detail = format!("{name} is {is}, the next free is {least}");
+        let detail = format!("{name} is {is}, by what is in use it is {least}");
         pass.find(Fault::NextNumber, "meta/counters", &detail, |batch| batch.put_meta(of, &right))?;
     }
     pass.flush()

@@ -8,17 +8,19 @@
 //! | `hosts`, `urls`, `queue` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
 //! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps, better ways that wait |
 //! | `files`, `archive` | WARC and CDXJ |
+//! | `feed` | entries of the feed, finished pages that have none |
 //! | `lines` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
 //! | `lost` | URLs known by their key only, looked for in every text there is |
 //!
 //! Memory does not grow with the number of URLs: families are merged in key order, looked up in sorted batches, and counted
-//! host by host; keys of lines are sorted in temporary files. Held are: the lines of one index, the list of WARC files, the pages listed as not yet safe, and in a repair
+//! host by host; keys of lines and of the feed are sorted in temporary files. Held are: the lines of one index, the list of WARC files, the pages listed as not yet safe, and in a repair
 //! up to 500,000 keys of URLs that are looked for.
 //!
 //! A repair goes through the folder again and again, mending what it finds, until a round finds nothing: so it is
 //! idempotent, and one that is killed is gone on with by the next.
 
 mod archive;
+mod feed;
 mod files;
 mod hosts;
 mod judge;
@@ -154,6 +156,7 @@ impl Check {
         pass.flush()?;
         meta::contents(pass)?;
         meta::seeds(pass)?;
+        feed::feed(pass)?;
         archive::archive(pass)?;
         lines::lines(pass)?;
         if pass.repairing {

@@ -59,9 +59,11 @@ rows! {
         SitemapStray = "sitemap_stray", "I2", "an entry in sitemaps that is not the last visit of its URL", "removes it";
         NearerStray = "nearer_stray", "I2", "an entry in nearer that is not the way of a page that is done",
             "writes the way into the page's mark, or removes the entry";
+        FeedMissing = "feed_missing", "I10", "a finished page whose end is told by no entry of the feed", "appends one";
+        FeedStray = "feed_stray", "I10", "an entry of the feed before its beginning", "removes it";
         SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
         Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
-        NextNumber = "next_number", "I2", "the next number for a queue entry or a commit was given out already",
+        NextNumber = "next_number", "I2", "the next number for a queue entry, a commit or an entry of the feed was given out already",
             "raises it above all that are in use";
         UnsyncedStray = "unsynced_stray", "I8", "a page listed as not yet safe that is not there as listed",
             "takes it off the list";
@@ -248,6 +250,6 @@ mod tests {
         assert_eq!(names.len(), Fault::ALL.len());
         let manual = include_str!("../../../docs/operations.md");
         assert!(names.iter().all(|name| manual.contains(&format!("`{name}`"))), "docs/operations.md lists every fault");
-        assert!(Fault::ALL.iter().all(|f| ["I2", "I3", "I8", "I9"].contains(&f.invariant())));
+        assert!(Fault::ALL.iter().all(|f| ["I2", "I3", "I8", "I9", "I10"].contains(&f.invariant())));
     }
 }

@@ -11,7 +11,7 @@ use super::{CheckpointError, Result, files, lines, make, uploads};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::storage::folder::MARKER;
-use crate::storage::mark::MARK;
+use crate::storage::mark::SYNCED;
 use crate::warc::date::digits17;
 use crate::warc::folder::{self, Claim};
 use crate::warc::name::{closed_name, is_warc};
@@ -151,7 +151,7 @@ fn not_apart(from: &Source, to: &Destination, manifest: &Manifest) -> Result<Vec
 fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<()> {
     stage_database(&from.dir, staging, manifest)?;
     lines::stage(&from.data, staging, manifest)?;
-    plan.away.extend([FILTER.into(), MARK.into()]);
+    plan.away.extend([FILTER.into(), SYNCED.into()]);
     plan.place.extend(["db".into(), uploads::JSONL.into()]);
     Ok(())
 }

@@ -92,16 +92,16 @@ impl Uploads<'_> {
         files::sync_dir(&self.data)
     }
 
-    /// Removes files that are on the list with their present length, but `needed`, which the database still names as the
-    /// one being written; gives their names. Does nothing unless that was asked for.
-    pub fn remove_listed(&self, needed: Option<&str>) -> Result<Vec<String>> {
+    /// Removes files that are on the list with their present length, but those that are `needed`; gives their names. Does nothing unless
+    /// that was asked for.
+    pub fn remove_listed(&self, needed: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         if !self.delete {
             return Ok(Vec::new());
         }
         let listed = read_list(&self.data)?;
         let mut copied = make::closed_files(&self.warc_dir)?;
         copied.retain(|f| listed.get(&f.file).is_some_and(|line| line.bytes == f.bytes));
-        copied.retain(|f| needed != Some(f.file.as_str()));
+        copied.retain(|f| !needed(&f.file));
         copied.retain(|f| !self.place.is_itself(&f.file, &self.warc_dir.join(&f.file)));
         for file in &copied {
             let path = self.warc_dir.join(&file.file);
@@ -142,11 +142,11 @@ mod tests {
         assert_eq!(names(due.clone()), ["a.cdxj", "a.warc.zst"]);
         all.upload(&due[1], UnixMillis(5), &Faults::default()).unwrap();
         assert_eq!(names(all.due().unwrap()), ["a.cdxj"]);
-        assert_eq!(all.remove_listed(Some("a.warc.zst")).unwrap(), [""; 0]);
-        assert_eq!(all.remove_listed(None).unwrap(), ["a.warc.zst"]);
+        assert_eq!(all.remove_listed(|file| file == "a.warc.zst").unwrap(), [""; 0]);
+        assert_eq!(all.remove_listed(|_| false).unwrap(), ["a.warc.zst"]);
         assert_eq!(fs::read_to_string(dir.path().join("to/a.warc.zst")).unwrap(), "a.warc.zst");
         assert_eq!(names(all.due().unwrap()), ["a.cdxj"]);
-        assert_eq!(uploads(&dir, &*place, false).remove_listed(None).unwrap(), [""; 0]);
+        assert_eq!(uploads(&dir, &*place, false).remove_listed(|_| false).unwrap(), [""; 0]);
     }
 
     #[test]

@@ -23,6 +23,10 @@ pub enum MetaKey {
     Clock,
     /// What was changed while the crawl ran.
     Settings,
+    /// Which feed this is, and where it begins.
+    Feed,
+    /// Who reads the feed, and how far each is.
+    Consumers,
     /// Pages committed since the last barrier, one record a commit.
     Unsynced(u64),
     /// Lines of `crawl.jsonl` written since the last barrier, one record a commit.
@@ -37,6 +41,8 @@ const TAILS: &str = "tails";
 const RUN: &str = "run";
 const CLOCK: &str = "clock";
 const SETTINGS: &str = "settings";
+const FEED: &str = "feed";
+const CONSUMERS: &str = "consumers";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
 
@@ -53,6 +59,8 @@ impl Key for MetaKey {
             Self::Run => RUN.into(),
             Self::Clock => CLOCK.into(),
             Self::Settings => SETTINGS.into(),
+            Self::Feed => FEED.into(),
+            Self::Consumers => CONSUMERS.into(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
         }
@@ -66,6 +74,8 @@ impl Key for MetaKey {
             RUN => Self::Run,
             CLOCK => Self::Clock,
             SETTINGS => Self::Settings,
+            FEED => Self::Feed,
+            CONSUMERS => Self::Consumers,
             _ => numbered(name).ok_or(KeyError::Name)?,
         };
         // `from_str_radix` takes more spellings than we write.

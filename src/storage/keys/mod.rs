@@ -183,6 +183,13 @@ fixed_key! {
     }
 }
 
+fixed_key! {
+    /// `feed`: one entry; 1 is the first that ever was.
+    FeedKey {
+        number: u64,
+    }
+}
+
 impl From<ContentDigest> for ContentKey {
     fn from(digest: ContentDigest) -> Self {
         Self { digest }

@@ -1,6 +1,6 @@
 //! Bounds for scans.
 
-use super::{HostAt, HostCrawl, Key, SeenKey};
+use super::{FeedKey, HostAt, HostCrawl, Key, SeenKey};
 use crate::base::time::UnixMillis;
 use crate::domain::partition::Partition;
 
@@ -25,7 +25,7 @@ impl KeyRange {
         Self { from: Vec::new(), until: Vec::new() }
     }
 
-    /// Every key of a partition (all families but `content` and `meta`).
+    /// Every key of a partition (all families but `content`, `feed` and `meta`).
     pub fn partition(partition: Partition) -> Self {
         Self::prefix(partition.0.to_be_bytes().to_vec())
     }
@@ -67,6 +67,12 @@ impl KeyRange {
     /// `pages`: the captures of a URL, newest first.
     pub fn captures(url: SeenKey) -> Self {
         Self::prefix(url.encode())
+    }
+
+    /// `feed`: what follows `after`, up to and including `until`.
+    pub fn feed(after: u64, until: u64) -> Self {
+        let from = |number: u64| FeedKey { number: number.saturating_add(1) }.encode();
+        Self { from: from(after), until: from(until) }
     }
 
     /// The same range, begun at `rest` behind its prefix.

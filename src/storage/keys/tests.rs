@@ -48,6 +48,7 @@ proptest! {
         check_key(seen_a.due(UnixMillis(a.5)), seen_b.due(UnixMillis(b.5)))?;
         check_key(seen_a.page(UnixMillis(a.5)), seen_b.page(UnixMillis(b.5)))?;
         check_key(at_a.robots(scheme(a), a.2), at_b.robots(scheme(b), b.2))?;
+        check_key(FeedKey { number: a.5 }, FeedKey { number: b.5 })?;
     }
 
     #[test]
@@ -68,6 +69,7 @@ proptest! {
         same::<PageKey>(&bytes)?;
         same::<RobotsKey>(&bytes)?;
         same::<ContentKey>(&bytes)?;
+        same::<FeedKey>(&bytes)?;
         same::<MetaKey>(&bytes)?;
     }
 
@@ -104,6 +106,7 @@ fn keys_have_the_widths_that_the_document_gives() {
     assert_eq!(PageKey::LEN, 32);
     assert_eq!(RobotsKey::LEN, 13);
     assert_eq!(ContentKey::LEN, 16);
+    assert_eq!(FeedKey::LEN, 8);
 }
 
 #[test]
@@ -129,6 +132,8 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
         MetaKey::Run,
         MetaKey::Clock,
         MetaKey::Settings,
+        MetaKey::Feed,
+        MetaKey::Consumers,
         MetaKey::Counters(CrawlId(1)),
         MetaKey::Joined(CrawlId(1), HostKey([0, 0, 0xab, 0xcd, 1, 2, 3, 4])),
         MetaKey::Joined(CrawlId(u16::MAX), HostKey([u8::MAX; 8])),
@@ -168,6 +173,13 @@ fn a_scan_goes_on_right_behind_a_key() {
 fn numbered_names_sort_by_their_number() {
     assert!(MetaKey::Unsynced(9).encode() < MetaKey::Unsynced(10).encode());
     assert!(MetaKey::Unsynced(255).encode() < MetaKey::Unsynced(256).encode());
+}
+
+#[test]
+fn a_range_of_the_feed_begins_behind_an_entry_and_takes_the_last_in() {
+    let range = KeyRange::feed(5, 9);
+    let inside = |number| (range.from.clone()..range.until.clone()).contains(&FeedKey { number }.encode());
+    assert_eq!((4..12).filter(|number| inside(*number)).collect::<Vec<_>>(), [6, 7, 8, 9]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
 use crate::storage::values::{
-    ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
+    Consumer, ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
 };
 
 /// A URL found new, with what it needs to be fetched.
@@ -245,6 +245,11 @@ pub enum Change {
     ReadAgain(Vec<DueKey>),
     /// Pages to which better ways wait in `nearer` are queued once more, now that a URL was too deep.
     FollowNearer(Vec<SeenKey>),
+    /// Who reads the feed says how far it is; `None`: it reads no more.
+    Consumer {
+        name: String,
+        at: Option<Consumer>,
+    },
 }
 
 /// What a commit changed for one host: the Frontier's news.

@@ -7,6 +7,7 @@ mod again;
 mod change;
 mod counts;
 mod failures;
+mod feed;
 mod hosts;
 mod nearer;
 mod orders;
@@ -134,11 +135,12 @@ impl Ledger {
             }
             Change::Promote(due) => self.promote(txn, due),
             Change::Order { host, order } => self.order(txn, host, *order, now),
-            Change::DropUrls { urls, reason } => self.drop_urls(txn, urls, *reason, leased),
+            Change::DropUrls { urls, reason } => self.drop_urls(txn, (urls, *reason), now, leased),
             Change::FetchAgain(pages) => self.fetch_again(txn, pages),
             Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::ReadAgain(rows) => self.read_again(txn, rows),
             Change::FollowNearer(pages) => self.follow_nearer(txn, pages),
+            Change::Consumer { name, at } => self.consumer(txn, name, at.as_ref()),
             Change::Settings { record, rules, digest, max_depth } => {
                 txn.put_meta((), &**record);
                 if let Some(run) = txn.get_meta::<RunState>(())? {
@@ -193,12 +195,14 @@ impl Ledger {
         txn.delete::<Queue>(&queue_key);
         self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
         let unsynced = unsynced(page, seen, (rank, order), entry.as_ref());
+        let before = entry.as_ref().and_then(|entry| entry.again);
         let found = entry.as_ref().map_or(FoundAs::Link, |entry| entry.found);
         let (most, by_depth) = (self.rules.max_depth, page.ending == Ending::Rejected(Rejection::TooDeep));
         let better = reach.leads_further(page.taken, most) || by_depth && reach.beats(page.taken, most);
         let nearer = entry.as_ref().filter(|_| better).cloned();
         let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
+        let feed = self.feed_page(txn, (seen, before), page, &state, now)?;
         self.note_sitemap(txn, seen, page, &state, (found, now));
         self.store_capture(txn, page, seen)?;
         if let Some((digest, first)) = &page.first_with {
@@ -210,7 +214,7 @@ impl Ledger {
         if let Some(entry) = nearer {
             done.again.extend(self.found_nearer_meanwhile(txn, page, entry, now)?);
         }
-        Ok(Done { unsynced, ..done })
+        Ok(Done { unsynced: unsynced.map(|unsynced| UnsyncedPage { feed, ..unsynced }), ..done })
     }
 
     fn end_state(
@@ -467,5 +471,5 @@ fn unsynced(
 ) -> Option<UnsyncedPage> {
     let capture = page.capture.as_ref()?;
     let (entry, warc) = (entry?.clone(), capture.warc.clone()?);
-    Some(UnsyncedPage { page: seen.page(capture.fetched), rank, order, entry, warc })
+    Some(UnsyncedPage { page: seen.page(capture.fetched), rank, order, entry, warc, feed: 0 })
 }

@@ -34,8 +34,8 @@ impl Ledger {
     pub(super) fn drop_urls(
         &mut self,
         txn: &mut Txn<'_>,
-        urls: &[SeenKey],
-        reason: Rejection,
+        (urls, reason): (&[SeenKey], Rejection),
+        now: UnixMillis,
         leased: Leased<'_>,
     ) -> Result<Done> {
         for seen in urls.iter().filter(|seen| !leased(&seen.url)) {
@@ -47,6 +47,9 @@ impl Ledger {
             let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
             self.counters.queued = self.counters.queued.saturating_sub(1);
             self.count_rejected(reason);
+            if entry.again.is_some() {
+                self.feed_dropped(txn, *seen, reason, now); // whoever reads the feed knows its captures
+            }
             match entry.url(&name) {
                 Ok(url) => {
                     let from = Found { via: entry.via, origin: entry.origin, found: entry.found };

@@ -1,8 +1,8 @@
 //! Pages whose WARC record a power failure took: their commit is undone and their URLs are queued again (I3, I8).
 
 use super::{Ledger, Result, counters_of};
-use crate::storage::keys::ContentKey;
-use crate::storage::tables::{Content, Failed, Pages, Queue, Seen};
+use crate::storage::keys::{ContentKey, FeedKey};
+use crate::storage::tables::{Content, Failed, Feed, Pages, Queue, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{DoneKind, PageRecord, UnsyncedPage, UrlState};
 
@@ -52,6 +52,8 @@ impl Ledger {
         counters_of(&mut self.counters, page, false);
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_sub(page.bytes))?;
         txn.delete::<Pages>(&lost.page);
+        // Nobody has seen its entry: none is shown before a sync. Its number stays without one.
+        txn.delete::<Feed>(&FeedKey { number: lost.feed });
         if let Some(digest) = page.content {
             let key = ContentKey::from(digest);
             if txn.get::<Content>(&key)?.is_some_and(|first| first.first == lost.page) {

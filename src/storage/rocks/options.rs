@@ -86,7 +86,7 @@ fn family_options(family: Family, budget: &Budget) -> Options {
     options.set_block_based_table_factory(&table(family, budget));
     match family {
         // Written once, read seldom, most of the folder: small on its last level.
-        Family::Pages | Family::Rejected | Family::Failed | Family::Nearer | Family::Robots => {
+        Family::Pages | Family::Rejected | Family::Failed | Family::Nearer | Family::Robots | Family::Feed => {
             options.set_bottommost_compression_type(DBCompressionType::Zstd);
         }
         // Rows that are consumed from the front: files with many deletions are compacted soon, so that a scan
@@ -112,7 +112,8 @@ fn table(family: Family, budget: &Budget) -> BlockBasedOptions {
     table.set_pin_top_level_index_and_filter(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     // Rows are only scanned; a filter would never be asked.
-    if !matches!(family, Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps) {
+    let row = matches!(family, Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps);
+    if !row && family != Family::Feed {
         table.set_bloom_filter(10.0, false);
         table.set_partition_filters(true);
         table.set_optimize_filters_for_memory(true);

@@ -81,6 +81,8 @@ fields! {
         next_seq: u64,
         /// The next number for a commit's list of unsynced pages.
         next_commit: u64,
+        /// Number of the last entry of `feed`; never given out twice.
+        fed: u64,
         /// Records in `failed`: of errors, those kept in full.
         failed: u64,
         /// Records in `nearer`.

@@ -1,6 +1,7 @@
 //! Values: the first byte is the version of the value, the rest its fields (`docs/storage.md`).
 
 mod counters;
+mod feed;
 mod folder;
 mod host;
 mod page;
@@ -10,6 +11,7 @@ mod url;
 mod wire;
 
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
+pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedKind, FeedLog, FormerFeed};
 pub use folder::{ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
 pub use host::{HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue};
 pub use page::{
@@ -88,9 +90,12 @@ macro_rules! values {
 
 values! {
     ClockState = 1,
+    Consumers = 1,
     ContentValue = 1,
     Counters = 1,
     FailedValue = 1,
+    FeedEntry = 1,
+    FeedLog = 1,
     Format = 1,
     HostCounts = 1,
     HostState = 1,

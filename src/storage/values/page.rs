@@ -176,6 +176,8 @@ fields! {
         entry: QueueEntry,
         /// Where its record should be.
         warc: WarcPlace,
+        /// Number of its entry in `feed`; 0 for a half that is to be tried again.
+        feed: u64,
     }
 }
 

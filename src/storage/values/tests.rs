@@ -154,7 +154,8 @@ fn sample<V: Value + PartialEq + Debug>(value: V) -> Sample {
 /// Values of every kind, with all that may be left out and without, but for those that are packed.
 fn samples() -> Vec<Sample> {
     let (page, time) = (seen().page(UnixMillis(5)), UnixMillis(7));
-    let unsynced = |entry| Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry, warc: warc_place() }]);
+    let unsynced =
+        |entry| Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry, warc: warc_place(), feed: 300 }]);
     let again = QueueEntry {
         found: FoundAs::SitemapFile { nesting: 15 },
         seed: true,
@@ -214,6 +215,10 @@ fn samples() -> Vec<Sample> {
         sample(live_settings()),
         sample(JoinedHost("a.test".into())),
         sample(OrderedHosts(vec!["a.test".into()])),
+        sample(FeedEntry { kind: FeedKind::First, at: time, page: seen(), captured: Some(time), why: None }),
+        sample(FeedEntry { kind: FeedKind::Failed, at: time, page: seen(), captured: None, why: Some(200) }),
+        sample(FeedLog { id: [7; 8], trimmed: 300, former: Vec::new() }.continued([8; 8], 301)),
+        sample(Consumers(vec![Consumer { name: "a".into(), after: 300, hold: true, at: time }])),
         sample(Format { version: 1, seed: u64::MAX }),
     ];
     all.extend(Failure::ALL.iter().map(|reason| sample(UrlState::Error { reason: *reason })));
@@ -242,9 +247,9 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
 }
 
-/// The format on disk may not change without a new version: these bytes were written by format 5.
+/// The format on disk may not change without a new version: these bytes were written by format 6.
 #[test]
-fn format_5_writes_these_bytes() {
+fn format_6_writes_these_bytes() {
     let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
     let way = |depth, limit| Reach { depth, limit };
     let waiting = UrlState::Waiting { rank: 2, order: 300, reach: way(1, None), due: None };
@@ -267,6 +272,15 @@ fn format_5_writes_these_bytes() {
     let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
     assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0101680107", "0105", "00000000"));
     assert_eq!(hex(FileLengths { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
+    let fed = FeedEntry {
+        kind: FeedKind::Gone,
+        at: UnixMillis(1),
+        page: seen(),
+        captured: Some(UnixMillis(5)),
+        why: Some(12),
+    };
+    let key = concat!("18", "0001", "0202020202020202", "0001", "030303030303030303030303");
+    assert_eq!(hex(fed.encode()), ["01", "05", "01", key, "0105", "010c"].concat());
     assert_eq!(hex(ClockState { crawl: UnixMillis(2), date: UnixMillis(1), boot: None }.encode()), "01020100");
 }
 
@@ -312,7 +326,7 @@ fn numbers_have_one_spelling() {
 #[test]
 fn a_map_out_of_order_is_refused() {
     let mut bytes = vec![1, 0, 0, 0, 2, 5, 1, 5, 1];
-    bytes.extend([0; 26]);
+    bytes.extend([0; 27]);
     assert_eq!(Counters::decode(&bytes), Err(ValueError::Order));
 }
 
@@ -438,7 +452,7 @@ proptest! {
     fn whatever_a_url_in_the_queue_is_it_comes_back(entry in entries()) {
         sample(entry.clone());
         sample(NearerValue { judged: entry.reach(), entry: entry.clone() });
-        let page = UnsyncedPage { page: seen().page(UnixMillis(5)), rank: 1, order: 2, entry, warc: warc_place() };
+        let page = UnsyncedPage { page: seen().page(UnixMillis(5)), rank: 1, order: 2, entry, warc: warc_place(), feed: 9 };
         sample(Unsynced(vec![page.clone(), UnsyncedPage { entry: queue_entry(), ..page }]));
     }
 

@@ -169,6 +169,7 @@ impl QueueEntry {
 
 fields! {
     /// The last time of a URL that is fetched once more.
+    #[derive(Copy)]
     LastTime {
         /// Its latest capture.
         captured: UnixMillis,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::ValueError;
-use super::{DoneKind, JoinedHost, OrderedHosts, Unsynced, UnsyncedPage};
+use super::{Consumer, Consumers, DoneKind, FeedKind, JoinedHost, OrderedHosts, Unsynced, UnsyncedPage};
 use crate::base::time::{UnixMillis, millis};
 use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
@@ -14,7 +14,7 @@ use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::Scheme;
-use crate::storage::keys::{Key, PageKey};
+use crate::storage::keys::{Key, PageKey, SeenKey};
 
 /// What is left of a value while it is read.
 pub(super) struct Reader<'a> {
@@ -246,7 +246,7 @@ macro_rules! wrapped {
     )*};
 }
 wrapped!(UnixMillis(u64), Partition(u16), CrawlId(u16), HostKey([u8; 8]), UrlKey([u8; 12]), ContentDigest([u8; 16]));
-wrapped!(JoinedHost(String), OrderedHosts(Vec<String>), Unsynced(Vec<UnsyncedPage>));
+wrapped!(JoinedHost(String), OrderedHosts(Vec<String>), Unsynced(Vec<UnsyncedPage>), Consumers(Vec<Consumer>));
 
 /// In whole milliseconds.
 impl Wire for Duration {
@@ -259,16 +259,18 @@ impl Wire for Duration {
     }
 }
 
-/// A key inside a value.
-impl Wire for PageKey {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_bytes(&self.encode(), out);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        Self::decode(from.take_bytes()?).map_err(|_| ValueError::Tag("key"))
-    }
+/// Keys inside values.
+macro_rules! keys {
+    ($($ty:ident),*) => {$(
+        impl Wire for $ty {
+            fn put(&self, out: &mut Vec<u8>) { put_bytes(&self.encode(), out); }
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+                Self::decode(from.take_bytes()?).map_err(|_| ValueError::Tag("key"))
+            }
+        }
+    )*};
 }
+keys!(PageKey, SeenKey);
 
 macro_rules! coded {
     ($($ty:ident $name:literal),*) => {$(
@@ -281,7 +283,7 @@ macro_rules! coded {
     )*};
 }
 coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", DoneKind "way to be done", Cut "cut");
-coded!(FoundAs "way of being found", RequeueReason "reason to be queued again");
+coded!(FoundAs "way of being found", RequeueReason "reason to be queued again", FeedKind "kind of feed entry");
 
 /// Writes fields of a value.
 macro_rules! put_each {

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `lycosa_urls` | gauge | `crawl`, `state`: waiting, processing, done, error, rejected |
 //! | `lycosa_conservation_difference` | gauge | `crawl`; discovered less the sum of all states, 0 by I2 |
-//! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I9; any is a fault of the program |
+//! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I10; any is a fault of the program |
 //! | `lycosa_frontier_urls` | gauge | `rank`: 0 (best) to 7; URLs in queues, those being fetched among them |
 //! | `lycosa_frontier_retries` | gauge | |
 //! | `lycosa_hosts` | gauge | `state`: active, waiting, parked, held |
@@ -36,6 +36,7 @@
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
 //! | `lycosa_clock_ahead_seconds`, `lycosa_store_queue_bytes`, `lycosa_store_sync_age_seconds` | gauge | |
+//! | `lycosa_feed_entries`, `lycosa_feed_unread` | gauge | |
 //! | `lycosa_clock_jumps_total` | counter | |
 //! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`](crate::base::disk::DiskFault)) |
 //! | `lycosa_storage_reopens_total` | counter | |

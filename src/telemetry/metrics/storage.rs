@@ -45,6 +45,11 @@ metrics! {
         );
         store_queue: Gauge =
             gauge_in("lycosa_store_queue", "What the Deduper sent and the Store has not written", Unit::Bytes);
+        feed: Gauge = gauge("lycosa_feed_entries", "Number of the last entry of the feed that is shown");
+        feed_unread: Gauge = gauge(
+            "lycosa_feed_unread",
+            "Entries of the feed that the slowest consumer which holds has not read; 0 when none holds"
+        );
         checkpoints: Each<Counter> = counters("lycosa_checkpoints", "Checkpoints, by result", RESULTS);
         checkpoint_last: Gauge = gauge_in(
             "lycosa_checkpoint_last_timestamp",
@@ -70,6 +75,12 @@ impl Metrics {
     pub fn store(&self, sync_age: Duration, waiting: u64) {
         put(&self.0.stored.sync_age, sync_age.as_secs());
         put(&self.0.stored.store_queue, waiting);
+    }
+
+    /// How far the feed is, and how many of its entries are kept for somebody.
+    pub fn feed(&self, shown: u64, unread: u64) {
+        put(&self.0.stored.feed, shown);
+        put(&self.0.stored.feed_unread, unread);
     }
 
     /// A checkpoint was made at this moment, or failed.

@@ -7,7 +7,7 @@ use lycosa::domain::reason::Rejection;
 use lycosa::recovery::check::Fault;
 use lycosa::storage::read;
 use lycosa::storage::tables;
-use lycosa::storage::values::{AsSitemap, Counters, PageRecord, Place, RejectedValue, UrlState};
+use lycosa::storage::values::{AsSitemap, Counters, FeedLog, PageRecord, Place, RejectedValue, UrlState};
 
 use super::{Named, all, done_page, host_with_queue, queued, remove, write};
 
@@ -171,5 +171,31 @@ pub const ALL: &[Named] = &[
             write(s, |b| b.put_meta(CrawlId::default(), &Counters { next_seq: 1, ..counters }));
         },
         &[Fault::NextNumber],
+    ),
+    (
+        "the number of an entry of the feed was given out already",
+        |s, _| {
+            let counters: Counters = read::meta(s, CrawlId::default()).unwrap().unwrap();
+            write(s, |b| b.put_meta(CrawlId::default(), &Counters { fed: 1, ..counters }));
+        },
+        &[Fault::NextNumber],
+    ),
+    (
+        "an entry of the feed is gone",
+        |s, _| {
+            let (key, _) = done_page(s);
+            let entries = all::<tables::Feed>(s);
+            let (entry, _) = entries.iter().find(|(_, entry)| entry.page == key.seen()).unwrap();
+            remove::<tables::Feed>(s, entry);
+        },
+        &[Fault::FeedMissing],
+    ),
+    (
+        "entries of the feed lie before its beginning",
+        |s, _| {
+            let log: FeedLog = read::meta(s, ()).unwrap().unwrap();
+            write(s, |b| b.put_meta((), &FeedLog { trimmed: 3, ..log }));
+        },
+        &[Fault::FeedStray],
     ),
 ];

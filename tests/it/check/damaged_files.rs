@@ -18,7 +18,7 @@ pub const ALL: &[Named] = &[
             let (_, entry) = all::<tables::Queue>(s).pop().unwrap();
             let warc = all::<tables::Pages>(s)[0].1.warc.clone().unwrap();
             let page = queued(s).0.page(UnixMillis(9));
-            let listed = lycosa::storage::values::UnsyncedPage { page, rank: 0, order: 3, entry, warc };
+            let listed = lycosa::storage::values::UnsyncedPage { page, rank: 0, order: 3, entry, warc, feed: 0 };
             write(s, |b| b.put_meta(3, &Unsynced(vec![listed])));
         },
         &[Fault::UnsyncedStray],

@@ -11,7 +11,8 @@ use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
 use lycosa::storage::values::{
-    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, UrlState,
+    Counters, DoneKind, FeedEntry, FeedKind, FeedLog, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry,
+    UrlState,
 };
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
@@ -56,6 +57,7 @@ pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: b
     found.sitemaps_are_in_their_row(storage);
     found.failures_are_kept(storage);
     found.better_ways_are_of_done_pages(storage);
+    found.the_feed_says_what_became_of_every_page(storage);
     found.contents_point_to_captures(storage);
     if let Some(folder) = folder {
         found.captures_are_in_the_archive(folder, again);
@@ -338,6 +340,36 @@ impl Found {
         let too_deep = self.counters.rejected.contains_key(&Rejection::TooDeep.code());
         if too_deep && !self.counters.too_deep {
             self.wrong("a URL is too deep, and the counters do not say so", ());
+        }
+    }
+
+    /// I10, as far as it can be seen at rest: numbers that were given out, and as the newest entry of each page its state.
+    fn the_feed_says_what_became_of_every_page(&mut self, storage: &dyn Storage) {
+        let log: FeedLog = read::meta(storage, ()).unwrap().unwrap_or_default();
+        let entries = all::<tables::Feed>(storage);
+        let numbers: Vec<u64> = entries.iter().map(|(key, _)| key.number).collect();
+        let given = log.trimmed + 1..=self.counters.fed;
+        if let Some(number) = numbers.iter().find(|number| !given.contains(number)) {
+            self.wrong("I10: an entry of the feed whose number was not given out", (number, given));
+        }
+        let newest: HashMap<SeenKey, FeedEntry> = entries.into_iter().map(|(_, entry)| (entry.page, entry)).collect();
+        for (key, state) in self.seen.clone() {
+            let entry = newest.get(&key);
+            let fits = match (state, entry) {
+                (UrlState::Waiting { .. }, _) => true,
+                (UrlState::Rejected { .. }, entry) => entry.is_none_or(|entry| entry.kind == FeedKind::Rejected),
+                (_, None) => log.trimmed > 0,
+                (UrlState::Done { captured, how, .. }, Some(entry)) => {
+                    entry.captured == Some(captured)
+                        && (entry.kind == FeedKind::Redirect) == (how == DoneKind::Redirect)
+                }
+                (UrlState::Error { reason }, Some(entry)) => {
+                    matches!(entry.kind, FeedKind::Failed | FeedKind::Gone) && entry.why == Some(reason.code())
+                }
+            };
+            if !fits {
+                self.wrong("I10: a page whose newest entry in the feed says something else", (key, state, entry));
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Single changes; random ones against a model are in `tests/it/ledger.rs`.
 
 mod again;
+mod feed;
 mod nearer;
 mod requeue;
 

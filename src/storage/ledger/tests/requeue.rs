@@ -24,7 +24,7 @@ fn page(bench: &Bench, new: &NewUrl, ending: Ending, how: DoneKind) -> PageChang
 }
 
 fn families(storage: &MemoryStorage) -> Vec<Vec<crate::storage::Pair>> {
-    let records = [Family::Queue, Family::Seen, Family::Pages, Family::Content];
+    let records = [Family::Queue, Family::Seen, Family::Pages, Family::Content, Family::Feed];
     records.iter().map(|family| storage.scan(*family, &[], &[], usize::MAX).unwrap()).collect()
 }
 
@@ -50,7 +50,7 @@ fn a_commit_undone_leaves_all_as_it_was_and_can_be_made_again() {
 
         assert_eq!(families(&bench.storage), before, "{ending:?}");
         let mut now = bench.ledger.committed().clone();
-        (now.next_commit, now.next_seq) = (counted.next_commit, counted.next_seq);
+        (now.next_commit, now.next_seq, now.fed) = (counted.next_commit, counted.next_seq, counted.fed);
         now.types.retain(|_, counted| *counted != (0, 0)); // the name stays
         assert_eq!(now, counted, "{ending:?}");
         assert!(!bench.apply(&change).void);

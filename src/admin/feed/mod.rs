@@ -1,0 +1,259 @@
+//! The feed: what became of each page, in the order of the commits, for whoever takes the pages on; and who reads it.
+
+mod query;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use actix_web::web::{Bytes, Data, Path, Payload, Query};
+use actix_web::{HttpResponse, ResponseError as _};
+use futures_util::stream::poll_fn;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Semaphore, mpsc};
+use utoipa::{IntoParams, ToSchema};
+
+use super::body;
+use super::bounded::{ordered, reading, within};
+use super::control::ControlError;
+use super::problem::{Answer, Problem, Refusal};
+use super::views::CaptureView;
+use crate::crawl::node::Node;
+
+/// Requests for entries that are answered at a time.
+const READERS: usize = 4;
+/// Chunks of lines that wait for a slow client.
+const WAITING: usize = 4;
+
+/// The turns of those who read the feed.
+pub(super) struct Readers(Arc<Semaphore>);
+
+/// All of them free.
+pub(super) fn readers() -> Data<Readers> {
+    Data::new(Readers(Arc::new(Semaphore::new(READERS))))
+}
+
+/// How entries are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    /// One object with a page of them.
+    #[default]
+    Json,
+    /// One a line, as they are read.
+    Ndjson,
+}
+
+/// Which entries.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct FeedQuery {
+    /// Those behind this number: `next` of the page before, or `seq` of the last line. From the first that is left when absent.
+    after: Option<u64>,
+    /// The feed that this number is of, so that entries of another one are not taken for those that follow.
+    log: Option<String>,
+    /// At most so many: 100 by itself, of lines 100000.
+    #[param(minimum = 1, maximum = 100_000)]
+    limit: Option<usize>,
+    /// When there are none yet, so many seconds are waited for one.
+    #[param(minimum = 0, maximum = 60)]
+    wait: Option<u64>,
+    /// Only of these kinds, separated by commas: first, changed, unchanged, redirect, gone, failed, rejected.
+    kind: Option<String>,
+    /// Only of this host.
+    host: Option<String>,
+    /// `json` or `ndjson`.
+    #[serde(default)]
+    #[param(inline)]
+    format: Form,
+}
+
+/// What became of a page. Times are milliseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FeedItem {
+    /// The entry's number: ascending, never used twice.
+    pub seq: u64,
+    /// `first`, `changed`, `unchanged`, `redirect`, `gone`, `failed` or `rejected`.
+    pub kind: String,
+    /// The URL's key in this folder, forty hexadecimal digits: the same for all captures of a URL.
+    pub id: String,
+    /// The host's key, sixteen hexadecimal digits.
+    pub host_id: String,
+    /// When it was committed.
+    pub committed_ms: u64,
+    /// The URL; none when nothing of the page is left.
+    pub url: Option<String>,
+    /// Why it failed or was rejected.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The capture; none where nothing was captured, or when that is gone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capture: Option<CaptureView>,
+}
+
+/// A page of entries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FeedPage {
+    /// Which feed this is: another one after the crawl was put back to a checkpoint.
+    pub log: String,
+    /// The entries.
+    pub items: Vec<FeedItem>,
+    /// Where to go on: `after` of the next request.
+    pub next: u64,
+    /// The last entry there is.
+    pub high: u64,
+    /// The first entry that is left.
+    pub oldest: u64,
+}
+
+/// Why no entries follow a number.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Elsewhere {
+    #[serde(flatten)]
+    problem: Problem,
+    /// Which feed this is.
+    log: String,
+    /// The last entry that both feeds have: go on there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    common: Option<u64>,
+    /// The first entry that is left.
+    oldest: u64,
+}
+
+/// What became of each page, in the order of the commits. An entry is shown when a loss of power cannot take it back. Items whose capture is
+/// gone have none; `next` goes on. As lines (`format=ndjson`) the last whole line is where to go on.
+#[utoipa::path(get, path = "/api/v1/feed", tag = "feed", params(FeedQuery), responses(
+    (status = 200, content((FeedPage = "application/json"), (FeedItem = "application/x-ndjson"))),
+    Refusal<400>,
+    (status = 409, body = Elsewhere, content_type = "application/problem+json", description = "The number is of another feed."),
+    (status = 410, body = Elsewhere, content_type = "application/problem+json", description = "What follows was let go (`feed.keep`)."),
+    Refusal<503>,
+))]
+pub(super) async fn feed(query: Query<FeedQuery>, node: Data<Node>, readers: Data<Readers>) -> Answer {
+    let asked = query::Asked::of(&node, &query)?;
+    let (at, look) = (node.clone(), asked.clone());
+    let begin = match reading(move || look.begin(&at)).await? {
+        query::Begin::After(number) => number,
+        query::Begin::Elsewhere(elsewhere) => return Ok(elsewhere.answer()),
+    };
+    asked.wait(&node, begin, query.wait).await;
+    let ended = |_| ControlError::Unavailable("the crawl is coming to its end".into());
+    let turn = within(async { readers.0.clone().acquire_owned().await.map_err(ended) }).await?;
+    if query.format == Form::Json {
+        let page = reading(move || asked.page(&node, begin)).await?;
+        return Ok(HttpResponse::Ok().json(page));
+    }
+    let (to, mut lines) = mpsc::channel(WAITING);
+    actix_web::rt::spawn(async move {
+        let _turn = turn;
+        send(node, asked, begin, to).await;
+    });
+    Ok(HttpResponse::Ok()
+        .content_type("application/x-ndjson")
+        .streaming(poll_fn(move |cx| lines.poll_recv(cx).map(|chunk| chunk.map(Ok::<Bytes, Infallible>)))))
+}
+
+/// Hands lines on, a chunk at a time, until all are sent, the client is gone or the database does not answer: then the last line is the end.
+async fn send(node: Data<Node>, asked: query::Asked, mut after: u64, to: mpsc::Sender<Bytes>) {
+    let mut left = asked.limit;
+    while left > 0 {
+        let (at, look) = (node.clone(), asked.clone());
+        let Ok(Some((lines, sent, next))) = reading(move || look.lines(&at, after, left)).await else { return };
+        (after, left) = (next, left.saturating_sub(sent));
+        if !lines.is_empty() && to.send(lines.into()).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Elsewhere {
+    fn answer(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.problem.status_code());
+        let body = serde_json::to_string(self).unwrap_or_default();
+        response.content_type("application/problem+json").body(body)
+    }
+}
+
+/// Somebody who reads the feed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConsumerView {
+    /// Its name.
+    pub name: String,
+    /// The last entry that it is done with.
+    pub after: u64,
+    /// What it has not read is kept for it: entries and archive files.
+    pub hold: bool,
+    /// When it said so, milliseconds since 1970.
+    pub at_ms: u64,
+    /// Entries that it has not read.
+    pub behind: u64,
+}
+
+/// All who read the feed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConsumersView {
+    /// Which feed this is.
+    pub log: String,
+    /// The last entry there is.
+    pub high: u64,
+    /// The first entry that is left.
+    pub oldest: u64,
+    /// By name.
+    pub consumers: Vec<ConsumerView>,
+}
+
+/// What somebody who reads says of itself; what is not said stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Acknowledged {
+    /// The last entry that it is done with; of a new one the one before the first that is left.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(example = 41)]
+    pub after: Option<u64>,
+    /// The feed that this number is of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub log: Option<String>,
+    /// Whether what it has not read is kept for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hold: Option<bool>,
+}
+
+/// Who reads the feed under a name.
+#[utoipa::path(get, path = "/api/v1/feed/consumers", tag = "feed", responses(
+    (status = 200, body = ConsumersView), Refusal<503>,
+))]
+pub(super) async fn consumers(node: Data<Node>) -> Answer {
+    Ok(HttpResponse::Ok().json(reading(move || query::consumers(&node)).await?))
+}
+
+/// One who reads the feed.
+#[utoipa::path(get, path = "/api/v1/feed/consumers/{name}", tag = "feed",
+    params(("name" = String, Path, description = "Its name.")),
+    responses((status = 200, body = ConsumerView), Refusal<404>, Refusal<503>,
+))]
+pub(super) async fn consumer(name: Path<String>, node: Data<Node>) -> Answer {
+    Ok(HttpResponse::Ok().json(reading(move || query::consumer(&node, &name)).await?))
+}
+
+/// Says how far somebody is who reads the feed; answers when that is committed.
+#[utoipa::path(put, path = "/api/v1/feed/consumers/{name}", tag = "feed",
+    params(("name" = String, Path, description = "1 to 64 of a-z, 0-9, `-`, `_`.")),
+    request_body = Acknowledged,
+    responses((status = 200, body = ConsumerView), Refusal<400>, Refusal<409>, Refusal<413>, Refusal<503>,
+))]
+pub(super) async fn acknowledge(name: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+    let said: Acknowledged = body::json(payload).await?;
+    let name = name.into_inner();
+    let look = format!("`lycosa ctl feed consumers`, for {name:?}");
+    Ok(HttpResponse::Ok().json(ordered(query::acknowledge(node.into_inner(), name, said), look).await?))
+}
+
+/// Somebody reads the feed no more: nothing is kept for it.
+#[utoipa::path(delete, path = "/api/v1/feed/consumers/{name}", tag = "feed",
+    params(("name" = String, Path, description = "Its name.")),
+    responses((status = 200, body = ConsumersView), Refusal<404>, Refusal<503>,
+))]
+pub(super) async fn forget(name: Path<String>, node: Data<Node>) -> Answer {
+    let name = name.into_inner();
+    let look = format!("`lycosa ctl feed consumers`, for {name:?}");
+    Ok(HttpResponse::Ok().json(ordered(query::forget(node.into_inner(), name), look).await?))
+}

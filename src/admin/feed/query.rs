@@ -1,0 +1,236 @@
+//! The feed: entries from storage, consumers through the Store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use data_encoding::HEXLOWER;
+
+use super::{Acknowledged, ConsumerView, ConsumersView, Elsewhere, FeedItem, FeedPage, FeedQuery, Form};
+use crate::admin::ControlError;
+use crate::admin::commit::committed;
+use crate::admin::find::unread;
+use crate::admin::hosts::query::named;
+use crate::admin::problem::Problem;
+use crate::admin::views::CaptureView;
+use crate::crawl::node::Node;
+use crate::domain::fingerprint::HostKey;
+use crate::domain::reason::{Failure, Rejection};
+use crate::storage::feed::{Item, Part, Stand, items, log};
+use crate::storage::ledger::Change;
+use crate::storage::read;
+use crate::storage::values::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedKind, FeedLog};
+
+/// Entries of a page when nothing is said, and at most.
+const USUAL: usize = 100;
+const MOST: usize = 1_000;
+/// Lines at most.
+const MOST_LINES: usize = 100_000;
+/// Entries read at a time.
+const CHUNK: usize = 1_000;
+/// Entries looked at for one page, wanted or not.
+const LOOKED_AT: usize = 20 * CHUNK;
+
+/// What is asked for, read.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub limit: usize,
+    after: Option<u64>,
+    log: Option<[u8; 8]>,
+    kinds: Vec<FeedKind>,
+    host: Option<HostKey>,
+}
+
+/// Where entries follow.
+pub(super) enum Begin {
+    After(u64),
+    Elsewhere(Elsewhere),
+}
+
+impl Asked {
+    pub fn of(node: &Node, query: &FeedQuery) -> Result<Self, ControlError> {
+        let (usual, most) = if query.format == Form::Json { (USUAL, MOST) } else { (MOST_LINES, MOST_LINES) };
+        let limit = query.limit.unwrap_or(usual);
+        if limit > most {
+            return Err(ControlError::Invalid(format!("limit={limit}: expected 1 to {most}")));
+        }
+        let names = query.kind.as_deref().unwrap_or_default().split(',').filter(|name| !name.is_empty());
+        let kind = |name: &str| {
+            let all: Vec<&str> = FeedKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            let unknown = || ControlError::Invalid(format!("kind={name}: expected some of {}", all.join(", ")));
+            FeedKind::ALL.iter().find(|kind| kind.as_str() == name.trim()).copied().ok_or_else(unknown)
+        };
+        let kinds = names.map(kind).collect::<Result<_, _>>()?;
+        let host = query.host.as_deref().map(|host| named(node, host)).transpose()?.map(|found| found.at.host);
+        let log = query.log.as_deref().map(feed_id).transpose()?;
+        Ok(Self { limit, after: query.after, log, kinds, host })
+    }
+
+    fn wants(&self, entry: &FeedEntry) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&entry.kind))
+            && self.host.is_none_or(|host| entry.page.host == host)
+    }
+
+    /// Where entries follow the number asked for.
+    pub fn begin(&self, node: &Node) -> Result<Begin, ControlError> {
+        let log = log(&*node.storage).map_err(unread)?;
+        let after = self.after.unwrap_or(log.trimmed);
+        let stand = log.stand(self.log.as_ref(), after, shown(node));
+        let elsewhere = |status, detail: String, common| {
+            let (problem, oldest) = (Problem::new(status, detail), log.oldest());
+            Begin::Elsewhere(Elsewhere { problem, log: hex(&log), common, oldest })
+        };
+        Ok(match stand {
+            Stand::Here => Begin::After(after),
+            Stand::Other { common } => {
+                let detail = format!(
+                    "this is the feed {}, in which {after} is not the entry you have read (the crawl was put back to a former state): go on \
+                     with after={common}, some pages come again",
+                    hex(&log)
+                );
+                elsewhere(StatusCode::CONFLICT, detail, Some(common))
+            }
+            Stand::Trimmed { oldest } => {
+                let detail = format!(
+                    "entries before {oldest} were let go (feed.keep): go on with after={}, and take what is missing from `lycosa ctl pages`",
+                    oldest - 1
+                );
+                elsewhere(StatusCode::GONE, detail, None)
+            }
+        })
+    }
+
+    /// Waits until something follows `after`, so many seconds at most.
+    pub async fn wait(&self, node: &Node, after: u64, seconds: Option<u64>) {
+        let Some(seconds) = seconds.filter(|seconds| *seconds > 0) else { return };
+        let mut fed = node.crawl.progress.fed.subscribe();
+        let _ = tokio::time::timeout(Duration::from_secs(seconds), fed.wait_for(|high| *high > after)).await;
+    }
+
+    /// A page of entries.
+    pub fn page(&self, node: &Node, begin: u64) -> Result<FeedPage, ControlError> {
+        let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node));
+        let (mut found, mut next, mut looked) = (Vec::new(), begin, 0);
+        while found.len() < self.limit && looked < LOOKED_AT {
+            let part = Part { after: next, until: high, most: CHUNK.min(self.limit - found.len()) };
+            let (items, last) = items(&*node.storage, part, |entry| self.wants(entry)).map_err(unread)?;
+            let Some(last) = last else {
+                next = high.max(next); // numbers that were passed over have no entries
+                break;
+            };
+            (next, looked) = (last, looked + part.most);
+            found.extend(items.iter().map(FeedItem::from));
+        }
+        Ok(FeedPage { log: hex(&log), items: found, next, high, oldest: log.oldest() })
+    }
+
+    /// Some lines behind `after`, how many, and the last entry looked at; none when nothing follows.
+    pub fn lines(&self, node: &Node, after: u64, left: usize) -> Result<Option<(String, usize, u64)>, ControlError> {
+        let part = Part { after, until: shown(node), most: CHUNK.min(left) };
+        let (items, last) = items(&*node.storage, part, |entry| self.wants(entry)).map_err(unread)?;
+        let line = |item: &Item| serde_json::to_string(&FeedItem::from(item)).unwrap_or_default() + "\n";
+        Ok(last.map(|last| (items.iter().map(line).collect(), items.len(), last)))
+    }
+}
+
+impl From<&Item> for FeedItem {
+    fn from(item: &Item) -> Self {
+        let Item { number, entry, url, page } = item;
+        let reason = entry.why.and_then(|code| match entry.kind {
+            FeedKind::Rejected => Rejection::from_code(code).map(Rejection::as_str),
+            _ => Failure::from_code(code).map(Failure::as_str),
+        });
+        Self {
+            seq: *number,
+            kind: entry.kind.as_str().to_owned(),
+            id: HEXLOWER.encode(&[&entry.page.host.0[..], &entry.page.url.0].concat()),
+            host_id: HEXLOWER.encode(&entry.page.host.0),
+            committed_ms: entry.at.0,
+            url: url.clone(),
+            reason: reason.map(str::to_owned),
+            capture: page.as_ref().map(CaptureView::from),
+        }
+    }
+}
+
+/// The last entry that is shown.
+fn shown(node: &Node) -> u64 {
+    *node.crawl.progress.fed.borrow()
+}
+
+fn hex(log: &FeedLog) -> String {
+    HEXLOWER.encode(&log.id)
+}
+
+fn feed_id(text: &str) -> Result<[u8; 8], ControlError> {
+    let id = HEXLOWER.decode(text.as_bytes()).ok().and_then(|id| id.try_into().ok());
+    id.ok_or_else(|| ControlError::Invalid(format!("log={text}: expected `log` of a page of the feed, 16 digits")))
+}
+
+fn stored(node: &Node) -> Result<Consumers, ControlError> {
+    Ok(read::meta(&*node.storage, ()).map_err(unread)?.unwrap_or_default())
+}
+
+fn view(consumer: &Consumer, high: u64) -> ConsumerView {
+    let Consumer { name, after, hold, at } = consumer.clone();
+    ConsumerView { name, after, hold, at_ms: at.0, behind: high.saturating_sub(after) }
+}
+
+pub(super) fn consumers(node: &Node) -> Result<ConsumersView, ControlError> {
+    let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node));
+    let consumers = stored(node)?.0.iter().map(|consumer| view(consumer, high)).collect();
+    Ok(ConsumersView { log: hex(&log), high, oldest: log.oldest(), consumers })
+}
+
+pub(super) fn consumer(node: &Node, name: &str) -> Result<ConsumerView, ControlError> {
+    let all = stored(node)?;
+    let found = all.0.iter().find(|consumer| consumer.name == name);
+    found.map(|consumer| view(consumer, shown(node))).ok_or_else(|| nobody(name, &all))
+}
+
+fn nobody(name: &str, all: &Consumers) -> ControlError {
+    let names: Vec<&str> = all.0.iter().map(|consumer| consumer.name.as_str()).collect();
+    let names = if names.is_empty() { "nobody reads it under a name".to_owned() } else { names.join(", ") };
+    ControlError::Absent(format!("nobody reads the feed as {name:?}; there are: {names}"))
+}
+
+/// What is said of a consumer, and of the feed that it reads, fits.
+pub(super) async fn acknowledge(
+    node: Arc<Node>,
+    name: String,
+    said: Acknowledged,
+) -> Result<ConsumerView, ControlError> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+        return Err(ControlError::Invalid(format!("{name:?} is no name: expected 1 to 64 of a-z, 0-9, '-' and '_'")));
+    }
+    let (log, high, mut all) = (log(&*node.storage).map_err(unread)?, shown(&node), stored(&node)?);
+    let known = all.0.iter().find(|consumer| consumer.name == name);
+    let after = said.after.or(known.map(|known| known.after)).unwrap_or(log.trimmed);
+    let id = said.log.as_deref().map(feed_id).transpose()?;
+    match log.stand(id.as_ref(), after, high) {
+        Stand::Other { common } => {
+            let detail = format!("this is the feed {}, which ends at {high}: both have {common} in common", hex(&log));
+            return Err(ControlError::Refused(detail));
+        }
+        Stand::Here | Stand::Trimmed { .. } => {}
+    }
+    let hold = said.hold.or(known.map(|known| known.hold)).unwrap_or(false);
+    let consumer = Consumer { name: name.clone(), after, hold, at: node.clock.date() };
+    if !all.set(consumer.clone()) {
+        let detail =
+            format!("{CONSUMERS} read the feed under a name already; `lycosa ctl feed forget NAME` takes one away");
+        return Err(ControlError::Refused(detail));
+    }
+    committed(&node, Change::Consumer { name, at: Some(consumer.clone()) }).await?;
+    Ok(view(&consumer, high))
+}
+
+pub(super) async fn forget(node: Arc<Node>, name: String) -> Result<ConsumersView, ControlError> {
+    let all = stored(&node)?;
+    if all.0.iter().all(|consumer| consumer.name != name) {
+        return Err(nobody(&name, &all));
+    }
+    committed(&node, Change::Consumer { name, at: None }).await?;
+    consumers(&node)
+}

@@ -1,0 +1,98 @@
+//! The feed: entries where they belong, and for each finished page one that says what became of it (I10).
+
+use std::io;
+
+use super::pass::Pass;
+use super::stream::{Stream, each_chunk};
+use super::{CheckError, Fault, Result};
+use crate::base::sort::{Sorted, Sorter};
+use crate::base::time::UnixMillis;
+use crate::storage::error::hex;
+use crate::storage::keys::{FeedKey, Key, SeenKey};
+use crate::storage::read;
+use crate::storage::tables::{Feed, Seen};
+use crate::storage::values::{DoneKind, FeedEntry, FeedKind, FeedLog, UrlState};
+
+/// Goes through the entries, then through the pages beside them.
+pub fn feed(pass: &mut Pass<'_>) -> Result<()> {
+    let log: FeedLog = read::meta(pass.storage, ()).ok().flatten().unwrap_or_default();
+    let mut told = Sorter::new(&std::env::temp_dir());
+    each_chunk::<Feed>(pass, |pass, rows| {
+        for row in rows {
+            let number = row.key.number;
+            pass.totals.counters.fed = pass.totals.counters.fed.max(number);
+            if number <= log.trimmed {
+                let detail = format!("entries up to {} were let go", log.trimmed);
+                pass.find(Fault::FeedStray, &format!("feed {number}"), &detail, |batch| {
+                    batch.delete::<Feed>(&row.key)
+                })?;
+            }
+            told.push(&record(number, &row.value)).map_err(sorting())?;
+        }
+        Ok(())
+    })?;
+    untold(pass, told.sorted().map_err(sorting())?, log.trimmed > 0)
+}
+
+fn sorting() -> impl FnOnce(io::Error) -> CheckError {
+    CheckError::io("sort keys in", &std::env::temp_dir())
+}
+
+/// The page, the number, and what is said of it, so that the newest of a page comes last.
+fn record(number: u64, entry: &FeedEntry) -> Vec<u8> {
+    let captured = entry.captured.unwrap_or_default().0;
+    [&entry.page.encode()[..], &number.to_be_bytes(), &captured.to_be_bytes(), &[entry.kind.code()]].concat()
+}
+
+/// Finished pages whose newest entry says something else, or that have none. `trimmed`: it may have been let go.
+fn untold(pass: &mut Pass<'_>, mut told: Sorted, trimmed: bool) -> Result<()> {
+    let mut next = told.next_record().map_err(sorting())?;
+    let mut seen = Stream::<Seen>::quiet();
+    while let Some(row) = seen.next_in(pass, &[])? {
+        let mut newest = None;
+        while let Some(record) = next.take() {
+            if record.get(..SeenKey::LEN).is_some_and(|page| page > &row.raw[..]) {
+                next = Some(record);
+                break;
+            }
+            newest = Some(record).filter(|record| record.starts_with(&row.raw)).or(newest);
+            next = told.next_record().map_err(sorting())?;
+        }
+        let Some(entry) = entry_of(row.key, &row.value, newest.is_some()) else { continue };
+        let fits = match &newest {
+            None => trimmed,
+            Some(newest) => says(newest, &entry),
+        };
+        if !fits {
+            pass.totals.counters.fed += 1;
+            let (key, subject) = (FeedKey { number: pass.totals.counters.fed }, format!("page {}", hex(&row.raw)));
+            let detail = "its end is told by no entry";
+            pass.find(Fault::FeedMissing, &subject, detail, |batch| batch.put::<Feed>(&key, &entry))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a record says what an entry would: the same capture, and the same kind as far as the state of the page tells.
+fn says(newest: &[u8], entry: &FeedEntry) -> bool {
+    let kind = newest.last().and_then(|code| FeedKind::from_code(*code));
+    let captured = newest.get(SeenKey::LEN + 8..).and_then(|rest| rest.first_chunk()).copied().map(u64::from_be_bytes);
+    let same = captured == entry.captured.map(|at| at.0);
+    match entry.kind {
+        FeedKind::Failed => matches!(kind, Some(FeedKind::Failed | FeedKind::Gone)),
+        FeedKind::Redirect => same && kind == Some(FeedKind::Redirect),
+        _ => same && matches!(kind, Some(FeedKind::First | FeedKind::Changed | FeedKind::Unchanged)),
+    }
+}
+
+/// What would be told of a finished page now. `known`: something was told of it before.
+fn entry_of(page: SeenKey, state: &UrlState, known: bool) -> Option<FeedEntry> {
+    let (kind, captured, why) = match *state {
+        UrlState::Done { captured, how: DoneKind::Redirect, .. } => (FeedKind::Redirect, Some(captured), None),
+        UrlState::Done { captured, .. } if known => (FeedKind::Changed, Some(captured), None),
+        UrlState::Done { captured, .. } => (FeedKind::First, Some(captured), None),
+        UrlState::Error { reason } => (FeedKind::Failed, None, Some(reason.code())),
+        UrlState::Waiting { .. } | UrlState::Rejected { .. } => return None,
+    };
+    Some(FeedEntry { kind, at: captured.unwrap_or(UnixMillis(0)), page, captured, why })
+}

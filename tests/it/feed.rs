@@ -1,0 +1,211 @@
+//! The feed of the real daemon: followed while it is killed, put back to a checkpoint, read under a name, kept for whoever holds (I10).
+
+use std::collections::BTreeSet;
+
+use lycosa::testweb::TestWebConfig;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::admin::Running;
+use crate::checkpoint::{ask, assert_is_the_truth, on, sandbox, until_requests};
+use crate::sandbox::{Sandbox, until};
+
+fn json(answer: &(u16, String)) -> Value {
+    serde_json::from_str(&answer.1).unwrap_or_else(|e| panic!("{e}: {answer:?}"))
+}
+
+/// Somebody who follows the feed: where it is, what it has read, with the number of each.
+#[derive(Default)]
+struct Follower {
+    log: String,
+    after: u64,
+    pages: Vec<(u64, String)>,
+}
+
+impl Follower {
+    /// Takes one page of the feed; true when something came.
+    fn read(&mut self, crawl: &Running, wait: u64) -> bool {
+        let log = if self.log.is_empty() { String::new() } else { format!("&log={}", self.log) };
+        let answer = crawl.get(&format!("/api/v1/feed?after={}&limit=7&wait={wait}{log}", self.after));
+        assert_eq!(answer.0, 200, "{answer:?}");
+        let page = json(&answer);
+        self.log = page["log"].as_str().unwrap().to_owned();
+        for item in page["items"].as_array().unwrap() {
+            let number = item["seq"].as_u64().unwrap();
+            assert!(number > self.pages.last().map_or(0, |(last, _)| *last), "{page}");
+            self.pages.push((number, item["url"].as_str().unwrap().to_owned()));
+        }
+        let before = std::mem::replace(&mut self.after, page["next"].as_u64().unwrap());
+        self.after > before
+    }
+
+    fn urls(&self) -> BTreeSet<String> {
+        self.pages.iter().map(|(_, url)| url.clone()).collect()
+    }
+}
+
+#[test]
+fn who_follows_a_crawl_that_is_killed_again_and_again_reads_every_page_once_and_no_number_is_missing() {
+    let mut sandbox = sandbox("");
+    let mut follower = Follower::default();
+    for _ in 0..3 {
+        let mut crawl = Running::start(&mut sandbox, &[]);
+        let until_there = follower.pages.len() + 40;
+        while follower.pages.len() < until_there {
+            follower.read(&crawl, 5);
+        }
+        crawl.daemon.signal(Signal::SIGKILL);
+        crawl.daemon.wait();
+    }
+    let crawl = Running::start(&mut sandbox, &[]);
+    let truth = sandbox.truth();
+    while follower.urls().len() < truth.len() {
+        follower.read(&crawl, 5);
+    }
+    assert_eq!(follower.urls(), truth);
+    let numbers: Vec<u64> = follower.pages.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, (1..=truth.len() as u64).collect::<Vec<_>>(), "each page once, no number left out");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+    assert_is_the_truth(&sandbox);
+}
+
+#[test]
+fn after_a_checkpoint_is_put_back_it_is_another_feed_and_who_goes_on_where_both_agree_misses_nothing() {
+    let mut sandbox = sandbox("");
+    let mut crawl = Running::start(&mut sandbox, &[]);
+    let mut follower = Follower::default();
+    until_requests(&sandbox, &crawl.daemon, 60);
+    let name = ask(&crawl.daemon);
+    until_requests(&sandbox, &crawl.daemon, sandbox.web.audit_len() + 60);
+    while follower.pages.len() < 90 {
+        follower.read(&crawl, 5);
+    }
+    crawl.daemon.signal(Signal::SIGKILL);
+    crawl.daemon.wait();
+    on(&sandbox.data(), &[&"restore", &name, &"--force"]).done();
+
+    let crawl = Running::start(&mut sandbox, &[]);
+    let refused = crawl.get(&format!("/api/v1/feed?after={}&log={}", follower.after, follower.log));
+    let told = json(&refused);
+    let common = told["common"].as_u64().unwrap();
+    assert!(refused.0 == 409 && common > 0 && common < follower.after, "{refused:?}");
+    assert_ne!(told["log"], follower.log);
+    let known = follower.after;
+    let mut again = Follower { log: told["log"].as_str().unwrap().to_owned(), after: common, pages: Vec::new() };
+    let kept = follower.pages.iter().filter(|(number, _)| *number <= common).map(|(_, url)| url.clone());
+    let kept: BTreeSet<String> = kept.collect();
+    let truth = sandbox.truth();
+    while kept.union(&again.urls()).count() < truth.len() {
+        again.read(&crawl, 5);
+    }
+    assert_eq!(kept.union(&again.urls()).cloned().collect::<BTreeSet<_>>(), truth);
+    assert_eq!(kept.intersection(&again.urls()).count(), 0, "nothing is told twice of what both have");
+    let least = again.pages.first().unwrap().0;
+    assert!(least > known, "the number {least} was somebody else's: {known} were shown");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
+
+#[test]
+fn a_reader_has_a_name_says_how_far_it_is_over_kills_and_is_told_what_is_wrong() {
+    let mut sandbox = sandbox("");
+    let mut crawl = Running::start(&mut sandbox, &[]);
+    let mut follower = Follower::default();
+    while follower.pages.len() < 30 {
+        follower.read(&crawl, 5);
+    }
+    let (code, told) = crawl.ctl(&["feed", "acknowledge", "backup", "30", "--log", &follower.log, "--hold"]);
+    assert!(code == 0 && told.starts_with("backup has read up to 30; "), "{told}");
+    crawl.daemon.signal(Signal::SIGKILL);
+    crawl.daemon.wait();
+
+    let crawl = Running::start(&mut sandbox, &[]);
+    let (code, listed) = crawl.ctl(&["feed", "consumers"]);
+    assert!(code == 0 && listed.contains(&format!("feed {}, entries 1 to ", follower.log)), "{listed}");
+    assert!(listed.contains("\nbackup          30 "), "{listed}");
+    let at = "/api/v1/feed/consumers/backup";
+    let said = json(&crawl.get(at));
+    assert_eq!((said["after"].as_u64(), said["hold"].as_bool()), (Some(30), Some(true)), "{said}");
+    for (path, status, why) in [
+        ("/api/v1/feed?after=1&log=00000000000000ff", 409, "go on with after=0"),
+        ("/api/v1/feed?after=999999", 409, "is not the entry you have read"),
+        ("/api/v1/feed?log=x", 400, "expected `log` of a page of the feed"),
+        ("/api/v1/feed?kind=first,last", 400, "kind=last: expected some of first, changed,"),
+        ("/api/v1/feed?limit=1001", 400, "expected 1 to 1000"),
+        ("/api/v1/feed?wait=61", 400, "expected 0 to 60"),
+        ("/api/v1/feed/consumers/nobody", 404, "there are: backup"),
+    ] {
+        let answer = crawl.get(path);
+        assert!(answer.0 == status && answer.1.contains(why), "{path}: {answer:?}");
+    }
+    let (code, told) = crawl.ctl(&["feed", "acknowledge", "Bad name", "1"]);
+    assert!(code == 2 && told.contains("\"Bad name\" is no name: expected 1 to 64 of a-z"), "{told}");
+    let (code, told) = crawl.ctl(&["feed", "acknowledge", "backup", "99999"]);
+    assert!(code == 1 && told.contains("which ends at"), "{told}");
+    assert_eq!(crawl.ctl(&["feed", "forget", "backup"]).0, 0);
+    assert_eq!(crawl.get(at).0, 404);
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
+
+#[test]
+fn lines_and_pages_say_the_same_of_each_page_and_both_can_be_narrowed() {
+    let mut sandbox = sandbox("");
+    let crawl = Running::start(&mut sandbox, &[]);
+    let truth = sandbox.truth();
+    let high = || json(&crawl.get("/api/v1/feed?limit=1"))["high"].as_u64();
+    until("the end of the crawl", || (high() >= Some(truth.len() as u64)).then_some(()), || crawl.daemon.log());
+    let (_, lines) = crawl.get("/api/v1/feed?format=ndjson");
+    let lines: Vec<Value> =
+        lines.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
+    let page = json(&crawl.get("/api/v1/feed?limit=1000"));
+    assert_eq!(page["items"].as_array().unwrap(), &lines);
+    assert_eq!(lines.len(), truth.len());
+    let host = lines[0]["capture"]["url"].as_str().unwrap().split('/').nth(2).unwrap().to_owned();
+    let of_host = |item: &&Value| item["url"].as_str().unwrap().split('/').nth(2) == Some(&host);
+    let name = host.split(':').next().unwrap();
+    let narrowed = json(&crawl.get(&format!("/api/v1/feed?limit=1000&host={name}&kind=first")));
+    let expected: Vec<Value> = lines.iter().filter(of_host).filter(|item| item["kind"] == "first").cloned().collect();
+    assert!(!expected.is_empty() && expected.len() < lines.len(), "{expected:?}");
+    assert_eq!(narrowed["items"], Value::Array(expected));
+    let (code, told) = crawl.ctl(&["feed", "--after", "5", "--limit", "3", "--json"]);
+    assert_eq!((code, told.lines().count()), (0, 3), "{told}");
+    let (code, told) = crawl.ctl(&["feed", "--limit", "2"]);
+    assert!(
+        code == 0
+            && told.contains("1 first 200 http://")
+            && told.contains("go on with: lycosa ctl feed --after 2 --log"),
+        "{told}"
+    );
+    let metrics = crawl.get("/metrics").1;
+    assert!(metrics.contains(&format!("\nlycosa_feed_entries {}\n", truth.len())), "{metrics}");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
+
+#[test]
+fn archive_files_that_are_copied_elsewhere_stay_for_whoever_holds_and_go_when_it_is_done() {
+    let web = TestWebConfig { hosts: 4, pages: 40, min_size: 60_000, max_size: 90_000, ..TestWebConfig::default() };
+    let settings = "politeness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\nstore.memory = \"32MiB\"\n\
+                    store.warc_max_size = \"1MB\"\nstore.upload = \"copies\"\nstore.delete_uploaded = true\n";
+    let folder = tempfile::tempdir().unwrap();
+    let copies = folder.path().join("copies");
+    let mut sandbox = Sandbox::new(web, &settings.replace("copies", copies.to_str().unwrap()));
+    let crawl = Running::start(&mut sandbox, &[]);
+    assert_eq!(crawl.ctl(&["feed", "acknowledge", "slow", "0", "--hold"]).0, 0);
+    let files = |dir: &std::path::Path| -> BTreeSet<String> {
+        let names = std::fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".warc.gz") || name.ends_with(".cdxj")).collect()
+    };
+    let here = sandbox.data().join("warc");
+    let copied =
+        until("three files copied", || Some(files(&copies)).filter(|all| all.len() >= 6), || crawl.daemon.log());
+    let held = files(&here);
+    assert!(copied.is_subset(&held), "{copied:?} {held:?}");
+    let high = json(&crawl.get("/api/v1/feed?limit=1"))["high"].as_u64().unwrap();
+    assert_eq!(crawl.ctl(&["feed", "acknowledge", "slow", &high.to_string()]).0, 0);
+    until("the first files gone", || files(&here).is_disjoint(&copied).then_some(()), || crawl.daemon.log());
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
