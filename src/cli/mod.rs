@@ -14,6 +14,8 @@ mod inspect_page;
 mod inspect_sitemap;
 mod progress;
 mod run;
+#[cfg(test)]
+mod tests;
 mod why;
 
 use std::io::Write;
