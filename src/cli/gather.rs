@@ -53,9 +53,9 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
     let mut layers = layers(args.config.as_deref(), &args.settings)?;
     let mut seeds = args.seeds.clone();
     if let Some(file) = &args.seeds_file {
-        let list = seed_file(file)?;
-        seeds.extend(list.good);
-        layers = list.notices.into_iter().fold(layers, Layers::notice);
+        let (good, notices) = seed_file(file)?;
+        seeds.extend(good);
+        layers = notices.into_iter().fold(layers, Layers::notice);
     }
     if !seeds.is_empty() {
         layers = layers.flag("--seed", "crawl.seeds", Value::from(seeds))?;
@@ -80,18 +80,12 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
     Ok(layers)
 }
 
-/// A file of seeds, as far as it could be read.
-struct SeedFile {
-    good: Vec<String>,
-    notices: Vec<String>,
-}
-
 /// Bad lines told one by one; the rest of them is told by number.
 const TOLD: usize = 10;
 
 /// Reads a file of seeds, one a line; empty lines and those that begin with `#` are skipped. A line that is no URL costs
-/// a remark with its number, so that one of thousands does not keep the rest from being crawled.
-fn seed_file(file: &Path) -> Result<SeedFile, CliError> {
+/// a remark with its number, so that one of thousands does not keep the rest from being crawled. Gives both.
+fn seed_file(file: &Path) -> Result<(Vec<String>, Vec<String>), CliError> {
     let name = file.display();
     let (list, mut good, mut notices, mut bad) = (read_input(file)?, Vec::new(), Vec::new(), 0_usize);
     for (number, line) in seed_lines(&in_utf8(&list)) {
@@ -118,7 +112,7 @@ fn seed_file(file: &Path) -> Result<SeedFile, CliError> {
     match (good.is_empty(), notices.first()) {
         (true, Some(first)) => Err(CliError::usage(format!("--seeds {name}: no line is a seed; {first}"))),
         (true, None) => Err(CliError::usage(format!("--seeds {name}: it holds no URL; write one a line"))),
-        _ => Ok(SeedFile { good, notices }),
+        _ => Ok((good, notices)),
     }
 }
 

@@ -103,11 +103,12 @@ pub(super) fn failed(error: RunError) -> CliError {
         RunError::Start(e) => e.fault(),
         RunError::Admin(_) | RunError::Webhooks(_) | RunError::System(_) => None,
     };
+    let is_broken = matches!(&error, RunError::Start(StartError::Storage(e)) if e.is_broken());
     let (exit, advice) = match fault {
         Some(DiskFault::Full) => (Exit::Disk, "; free some space, then start again"),
         Some(DiskFault::ReadOnly) => (Exit::Disk, "; make it writable, then start again"),
         Some(DiskFault::Io) => (Exit::Disk, "; look at the disk and at the system's log, then start again"),
-        _ if is_broken(&error) => (Exit::Disk, BROKEN),
+        _ if is_broken => (Exit::Disk, BROKEN),
         Some(DiskFault::Damaged | DiskFault::Other) | None => (Exit::Error, ""),
     };
     CliError { exit, message: format!("{error}{advice}") }
@@ -138,10 +139,6 @@ fn is_usage(error: &RunError) -> bool {
 /// What to do about a database that cannot be opened.
 pub(super) const BROKEN: &str =
     "; look at the disk; if the database is damaged, restore a checkpoint (`lycosa checkpoint list`) or a copy";
-
-fn is_broken(error: &RunError) -> bool {
-    matches!(error, RunError::Start(StartError::Storage(e)) if e.is_broken())
-}
 
 fn exit_of(outcome: &Outcome) -> Exit {
     let nothing = !outcome.status.fetched_any();
