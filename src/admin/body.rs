@@ -55,6 +55,15 @@ impl<'de> Deserialize<'de> for Once {
     }
 }
 
+/// Whatever is neither a list nor an object will do.
+macro_rules! any {
+    ($($visit:ident: $value:ty),*) => {
+        $(fn $visit<E>(self, _: $value) -> Result<Self, E> {
+            Ok(self)
+        })*
+    };
+}
+
 impl<'de> Visitor<'de> for Once {
     type Value = Self;
 
@@ -62,25 +71,7 @@ impl<'de> Visitor<'de> for Once {
         f.write_str("JSON")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
+    any! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str }
 
     fn visit_unit<E>(self) -> Result<Self, E> {
         Ok(self)

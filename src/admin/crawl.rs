@@ -2,7 +2,7 @@
 
 use actix_web::http::{StatusCode, header};
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +10,7 @@ use super::auth::Role;
 use super::body::whole;
 use super::bounded::reading;
 use super::control::{Control, SeedReport};
-use super::problem::{Answer, Problem, Refusal};
+use super::problem::{Answer, Problem, Refusal, ok};
 use super::seeds;
 use crate::recovery::checkpoint::manifest::Summary;
 use crate::recovery::checkpoint::shelf::Listing;
@@ -37,9 +37,9 @@ struct Status {
 
 /// Counts and rates at this moment, and what the token of the request admits to.
 #[utoipa::path(get, path = "/api/v1/status", tag = "crawl", responses((status = 200, body = Status)))]
-pub(super) async fn status(request: HttpRequest, control: Data<dyn Control>) -> HttpResponse {
+pub(super) async fn status(request: HttpRequest, control: Data<dyn Control>) -> Answer {
     let role = request.extensions().get().copied().unwrap_or(Role::Read);
-    HttpResponse::Ok().json(Status { status: control.status(), role })
+    ok(Status { status: control.status(), role })
 }
 
 /// Adds seeds: one URL a line, `{"urls": […]}`, or `{"seeds": [{"url": "…", "rank": 0, "max_depth": 3, "tags": ["a"]}]}`. Answers
@@ -54,14 +54,14 @@ pub(super) async fn add_seeds(request: HttpRequest, payload: Payload, control: D
         seeds::parse(kind, &body).map_err(|e| Problem::new(StatusCode::BAD_REQUEST, e))?;
     let mut report = control.seeds(seeds).await?;
     report.rejected.extend(refused);
-    Ok(HttpResponse::Ok().json(report))
+    ok(report)
 }
 
 /// No new requests until `resume`.
 #[utoipa::path(post, path = "/api/v1/pause", tag = "crawl", responses((status = 200, body = Done)))]
 pub(super) async fn pause(control: Data<dyn Control>) -> Answer {
     control.pause()?;
-    Ok(done("pause"))
+    done("pause")
 }
 
 /// Goes on after a pause.
@@ -70,21 +70,21 @@ pub(super) async fn resume(control: Data<dyn Control>) -> Answer {
     control.resume()?;
     let status = control.status();
     let still = (status.state == State::Paused).then_some(status.idle_reason);
-    Ok(HttpResponse::Ok().json(Done { done: "resume".to_owned(), still }))
+    ok(Done { done: "resume".to_owned(), still })
 }
 
 /// Begins nothing new, lets what is in flight end, however long that takes, and ends the process.
 #[utoipa::path(post, path = "/api/v1/drain", tag = "crawl", responses((status = 200, body = Done)))]
 pub(super) async fn drain(control: Data<dyn Control>) -> Answer {
     control.drain()?;
-    Ok(done("drain"))
+    done("drain")
 }
 
 /// Finishes what is in flight, for ten seconds at most, and ends the process.
 #[utoipa::path(post, path = "/api/v1/stop", tag = "crawl", responses((status = 200, body = Done)))]
 pub(super) async fn stop(control: Data<dyn Control>) -> Answer {
     control.stop()?;
-    Ok(done("stop"))
+    done("stop")
 }
 
 /// Makes a checkpoint; answers when it is whole. A body names the data folder that is meant.
@@ -94,7 +94,7 @@ pub(super) async fn stop(control: Data<dyn Control>) -> Answer {
 pub(super) async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> Answer {
     let body = whole(payload).await?;
     let of = Some(String::from_utf8_lossy(&body).trim().to_owned()).filter(|dir| !dir.is_empty()).map(Into::into);
-    Ok(HttpResponse::Ok().json(control.checkpoint(of).await?))
+    ok(control.checkpoint(of).await?)
 }
 
 /// The checkpoints there are.
@@ -102,9 +102,9 @@ pub(super) async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> 
     (status = 200, body = Listing), Refusal<409>,
 ))]
 pub(super) async fn checkpoints(control: Data<dyn Control>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || control.checkpoints()).await?))
+    ok(reading(move || control.checkpoints()).await?)
 }
 
-fn done(what: &str) -> HttpResponse {
-    HttpResponse::Ok().json(Done { done: what.to_owned(), still: None })
+fn done(what: &str) -> Answer {
+    ok(Done { done: what.to_owned(), still: None })
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Path};
 
 use super::bounded::reading;
 use super::control::ControlError;
-use super::problem::{Answer, Refusal};
+use super::problem::{Answer, Refusal, ok};
 pub use crate::crawl::jobs::{JobState, JobView};
 use crate::crawl::node::Node;
 
@@ -16,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The last jobs of this process, the newest first.
 #[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", responses((status = 200, body = Vec<JobView>)))]
-pub(super) async fn jobs(node: Data<Node>) -> HttpResponse {
-    HttpResponse::Ok().json(node.jobs.all())
+pub(super) async fn jobs(node: Data<Node>) -> Answer {
+    ok(node.jobs.all())
 }
 
 /// One job.
@@ -26,7 +25,7 @@ pub(super) async fn jobs(node: Data<Node>) -> HttpResponse {
 ))]
 pub(super) async fn job(id: Path<String>, node: Data<Node>) -> Answer {
     let id = number(&id)?;
-    Ok(HttpResponse::Ok().json(node.jobs.get(id).ok_or_else(|| unknown(id))?))
+    ok(node.jobs.get(id).ok_or_else(|| unknown(id))?)
 }
 
 /// Tells a job to stop; what it has done stands. The order that a job of `drop` or `recrawl` carries out ends with it. The
@@ -36,7 +35,7 @@ pub(super) async fn job(id: Path<String>, node: Data<Node>) -> Answer {
 ))]
 pub(super) async fn cancel(id: Path<String>, node: Data<Node>) -> Answer {
     let id = number(&id)?;
-    Ok(HttpResponse::Ok().json(reading(move || node.jobs.cancel(id, PATIENCE).ok_or_else(|| unknown(id))).await?))
+    ok(reading(move || node.jobs.cancel(id, PATIENCE).ok_or_else(|| unknown(id))).await?)
 }
 
 fn number(id: &str) -> Result<u64, ControlError> {

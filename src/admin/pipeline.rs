@@ -1,10 +1,10 @@
 //! The way of a page at a glance: what each kind of actor has waiting, has done, and how often it was replaced.
 
-use actix_web::HttpResponse;
 use actix_web::web::Data;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::problem::{Answer, ok};
 use crate::crawl::node::Node;
 use crate::telemetry::metrics::{ActorKind, Metrics};
 
@@ -32,8 +32,8 @@ pub struct Pipeline {
 
 /// Each kind of actor: messages waiting and handled, restarts.
 #[utoipa::path(get, path = "/api/v1/pipeline", tag = "actors", responses((status = 200, body = Pipeline)))]
-pub(super) async fn pipeline(node: Data<Node>) -> HttpResponse {
-    HttpResponse::Ok().json(of(&node.telemetry.metrics))
+pub(super) async fn pipeline(node: Data<Node>) -> Answer {
+    ok(of(&node.telemetry.metrics))
 }
 
 fn of(metrics: &Metrics) -> Pipeline {

@@ -9,6 +9,7 @@ use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
 use super::control::ControlError;
+use super::jobs::JobView;
 
 /// What went wrong with a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, thiserror::Error)]
@@ -61,6 +62,16 @@ impl From<ControlError> for Problem {
 }
 
 pub(super) type Answer = Result<HttpResponse, Problem>;
+
+/// The answer when all is well.
+pub(super) fn ok(body: impl Serialize) -> Answer {
+    Ok(HttpResponse::Ok().json(body))
+}
+
+/// The answer when a job carries out what was asked for.
+pub(super) fn accepted(job: JobView) -> Answer {
+    Ok(HttpResponse::Accepted().json(job))
+}
 
 /// The answer of one status with a [`Problem`], as the description of a route names it.
 pub(super) struct Refusal<const STATUS: u16>;

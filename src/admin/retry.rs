@@ -1,9 +1,7 @@
 //! URLs that were given up, back into the queue: by reason, host, time, status of the last answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Payload};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,8 +13,8 @@ use super::bounded::ordered;
 use super::commit::{chunks, commit, reading};
 use super::jobs::JobView;
 use super::orders::command::range_of;
-use super::problem::{Answer, Refusal};
-use crate::base::time::UnixMillis;
+use super::problem::{Answer, Refusal, accepted};
+use crate::base::time::{UnixMillis, millis};
 use crate::base::units::parse_duration;
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
@@ -58,7 +56,7 @@ pub struct RetryWhich {
 ))]
 pub(super) async fn retry(payload: Payload, node: Data<Node>) -> Answer {
     let which = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(ordered(start(Arc::clone(&node), which), "`lycosa ctl jobs`").await?))
+    accepted(ordered(start(Arc::clone(&node), which), "`lycosa ctl jobs`").await?)
 }
 
 /// Which failures are meant.
@@ -74,7 +72,7 @@ impl Which {
         let reasons = asked.reason.as_deref().map_or_else(|| Ok(Failure::ALL.to_vec()), reasons)?;
         let range = range_of(node, asked.host.as_deref())?;
         let since = asked.since.as_deref().map(parse_duration).transpose().map_err(ControlError::Invalid)?;
-        let since = since.map_or(UnixMillis(0), |ago| before(node.clock.date(), ago));
+        let since = since.map_or(UnixMillis(0), |ago| UnixMillis(node.clock.date().0.saturating_sub(millis(ago))));
         if asked.status.is_some_and(|status| !(100..=999).contains(&status)) {
             return Err(ControlError::Invalid("status: expected 100 to 999".into()));
         }
@@ -86,10 +84,6 @@ impl Which {
             && failed.when >= self.since
             && self.status.is_none_or(|status| failed.status == Some(status))
     }
-}
-
-fn before(now: UnixMillis, ago: Duration) -> UnixMillis {
-    UnixMillis(now.0.saturating_sub(crate::base::time::millis(ago)))
 }
 
 /// The reasons that a name stands for: its own, or those of a group.

@@ -79,57 +79,24 @@ fn of_text(body: &[u8]) -> Given {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cases::{rows, unescaped};
 
     #[test]
-    fn lines_and_json_give_the_same_seeds() {
-        let seeds = ["http://a.test/", "http://b.test/"].map(|url| NewSeed::from(url.to_owned())).to_vec();
-        let expected = Ok(Given { seeds, refused: Vec::new() });
-        assert_eq!(parse(None, b"# mine\r\nhttp://a.test/\r\n\n  http://b.test/"), expected);
-        let json = br#"{"urls": ["http://a.test/", "http://b.test/"]}"#;
-        for kind in [Some("application/json; charset=utf-8"), Some("application/x-www-form-urlencoded"), None] {
-            assert_eq!(parse(kind, json), expected, "{kind:?}");
+    fn lines_and_json_give_the_same_seeds_and_a_body_without_any_is_refused_with_the_form_expected() {
+        for row in rows(include_str!("../../tests/data/admin/seeds.txt"), 3) {
+            let kind = Some(row.cells[0]).filter(|kind| *kind != "-");
+            match (parse(kind, &unescaped(row.cells[1])), row.cells[2].strip_prefix("error: ")) {
+                (Err(error), Some(part)) => assert!(error.contains(part), "{}: {error}", row.text),
+                (given, _) => {
+                    let urls = row.cells[2].split(' ').map(|url| NewSeed::from(url.to_owned())).collect();
+                    assert_eq!(given, Ok(Given { seeds: urls, refused: Vec::new() }), "{}", row.text);
+                }
+            }
         }
-    }
-
-    #[test]
-    fn more_can_be_said_of_a_seed_than_its_url() {
-        let body = br#"{"seeds": [{"url": "http://a.test/", "rank": 0, "max_depth": 3, "tags": ["news", "de"]}]}"#;
+        let said = br#"{"seeds": [{"url": "http://a.test/", "rank": 0, "max_depth": 3, "tags": ["news", "de"]}]}"#;
         let tags = vec!["news".to_owned(), "de".to_owned()];
         let seed = NewSeed { url: "http://a.test/".into(), rank: Some(0), max_depth: Some(3), tags, guessed: false };
-        assert_eq!(parse(None, body), Ok(Given { seeds: vec![seed], refused: Vec::new() }));
-        let long = "x".repeat(65);
-        for (said, why) in [
-            ("\"rank\": 8", "0 to 7"),
-            ("\"rank\": -1", "expected"),
-            ("\"tags\": [\"\"]", "characters"),
-            ("\"tags\": [\"a\\n\"]", "control"),
-            (&format!("\"tags\": [\"{long}\"]"), "64"),
-            (&format!("\"tags\": {:?}", ["x"; 17]), "at most 16"),
-            ("\"depth\": 1", "unknown field"),
-        ] {
-            let body = format!("{{\"seeds\": [{{\"url\": \"http://a.test/\", {said}}}]}}");
-            let error = parse(None, body.as_bytes()).unwrap_err();
-            assert!(error.contains(why), "{said}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_body_without_seeds_is_refused_with_the_form_expected() {
-        let bodies: [(Option<&str>, &[u8]); 8] = [
-            (None, b""),
-            (None, b"[]"),
-            (Some("application/x-www-form-urlencoded"), b"[ \"http://a.test/\" ]"),
-            (None, b"# nothing\n"),
-            (Some("application/json"), b"\xff\xfe"),
-            (Some("application/json"), br#"[["http://a.test/"]]"#),
-            (Some("application/json"), b"[]"),
-            (Some("application/json"), br#"{"urls": [], "x": 1}"#),
-        ];
-        for (kind, body) in bodies {
-            assert!(parse(kind, body).is_err());
-        }
-        assert!(parse(Some("application/json"), b"{}").unwrap_err().contains("\"urls\""));
-        assert_eq!(parse(None, b"[::1]:8080/").unwrap().seeds.len(), 1, "an address is no list");
+        assert_eq!(parse(None, said), Ok(Given { seeds: vec![seed], refused: Vec::new() }));
     }
 
     #[test]
@@ -139,11 +106,5 @@ mod tests {
         assert_eq!(urls, ["http://a.test/", "http://c.test/"]);
         assert_eq!(given.refused.len(), 1);
         assert!(given.refused[0].reason.contains("line 3") && given.refused[0].url.contains("b.test"), "{given:?}");
-    }
-
-    #[test]
-    fn both_forms_at_once_are_refused_in_a_sentence() {
-        let both = br#"{"urls": ["http://a.test/"], "seeds": [{"url": "http://b.test/"}]}"#;
-        assert!(parse(None, both).unwrap_err().contains("send one of them"));
     }
 }

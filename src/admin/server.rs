@@ -84,20 +84,7 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Binds `listen` (port 0: any free one) and serves `control`, and what looks into `node`, until dropped.
-    ///
-    /// # Errors
-    /// The address is taken, or it is not loopback and there is no token.
-    pub fn start(
-        listen: SocketAddr,
-        entrance: Entrance,
-        control: Arc<dyn Control>,
-        node: Option<Arc<Node>>,
-    ) -> Result<Self, AdminError> {
-        Self::serve(Listening::bind(listen)?, entrance, control, node)
-    }
-
-    /// The same on an address that is bound already.
+    /// Serves `control`, and what looks into `node`, on this address until dropped.
     ///
     /// # Errors
     /// It is not loopback and there is no token.
@@ -125,13 +112,11 @@ impl AdminServer {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+}
 
+impl Drop for AdminServer {
     /// Answers what is being asked, at most a second long, then ends.
-    pub fn stop(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
+    fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
             // The command is sent at once; the future only waits for its end, as joining does.
             drop(self.handle.stop(true));
@@ -139,12 +124,6 @@ impl AdminServer {
                 log::error!("the admin thread panicked");
             }
         }
-    }
-}
-
-impl Drop for AdminServer {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

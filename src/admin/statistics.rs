@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::control::ControlError;
-use super::problem::{Answer, Refusal};
+use super::problem::{Answer, Refusal, ok};
 use crate::crawl::node::Node;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::metrics::ActorKind;
@@ -54,7 +53,7 @@ pub(super) async fn statistics(query: Query<StatisticsQuery>, node: Data<Node>) 
         n if (1..=MOST).contains(&n) => n,
         n => return Err(ControlError::Invalid(format!("points={n}: expected 1 to {MOST}")).into()),
     };
-    Ok(HttpResponse::Ok().json(series(&node, since, points)))
+    ok(series(&node, since, points))
 }
 
 /// Keeps a sample of a status that was taken anyway, when one is due.

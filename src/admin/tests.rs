@@ -72,8 +72,12 @@ pub(crate) fn start(token: Option<&std::path::Path>) -> (AdminServer, Arc<Record
 
 fn start_with(entrance: Entrance) -> (AdminServer, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
-    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), entrance, recorder.clone(), None).unwrap();
+    let server = serve("127.0.0.1:0".parse().unwrap(), entrance, recorder.clone()).unwrap();
     (server, recorder)
+}
+
+fn serve(at: SocketAddr, entrance: Entrance, recorder: Arc<Recorder>) -> Result<AdminServer, AdminError> {
+    AdminServer::serve(Listening::bind(at)?, entrance, recorder, None)
 }
 
 fn open() -> Entrance {
@@ -124,7 +128,7 @@ fn health_readiness_metrics_and_status_are_answered() {
 #[test]
 fn unreadiness_is_a_503_with_the_reason() {
     let control = Arc::new(Recorder { unready: true, ..Recorder::default() });
-    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), open(), control, None).unwrap();
+    let server = serve("127.0.0.1:0".parse().unwrap(), open(), control).unwrap();
     let (status, text) = get(server.address(), "/readyz", "");
     assert!(status == 503 && text.contains("storage is opening"), "{text}");
 }
@@ -218,9 +222,9 @@ fn with_a_token_only_health_is_open() {
 #[test]
 fn a_taken_port_and_an_open_address_are_clear_errors() {
     let (server, recorder) = start(None);
-    let error = AdminServer::start(server.address(), open(), recorder.clone(), None).unwrap_err().to_string();
+    let error = serve(server.address(), open(), recorder.clone()).unwrap_err().to_string();
     assert!(error.contains(&server.address().to_string()) && error.contains("admin.listen="), "{error}");
-    let error = AdminServer::start("0.0.0.0:0".parse().unwrap(), open(), recorder, None).unwrap_err().to_string();
+    let error = serve("0.0.0.0:0".parse().unwrap(), open(), recorder).unwrap_err().to_string();
     assert!(error.contains("admin.token_file"), "{error}");
 }
 
@@ -228,8 +232,8 @@ fn a_taken_port_and_an_open_address_are_clear_errors() {
 fn after_stop_the_port_is_free_again() {
     let (server, recorder) = start(None);
     let address = server.address();
-    server.stop();
-    AdminServer::start(address, open(), recorder, None).unwrap().stop();
+    drop(server);
+    assert!(serve(address, open(), recorder).is_ok());
 }
 
 #[test]

@@ -121,7 +121,7 @@ pub fn run<W>(
     }
     drop((heeding, watched));
     node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
-    admin.into_iter().for_each(AdminServer::stop);
+    drop(admin);
     Ok(outcome(&node, why, clean, refused, left, next_try))
 }
 

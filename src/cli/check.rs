@@ -113,13 +113,12 @@ fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn W
 struct Watch {
     bar: Option<ProgressBar>,
     last: Instant,
-    text: String,
 }
 
 impl Watch {
     fn start(live: bool) -> Self {
         let bar = (live && std::io::stderr().is_terminal()).then(live_line);
-        Self { bar, last: Instant::now(), text: String::new() }
+        Self { bar, last: Instant::now() }
     }
 
     fn progress(&mut self, event: &Event<'_>) {
@@ -129,13 +128,13 @@ impl Watch {
             return;
         }
         self.last = Instant::now();
-        self.text = format!("checking: {what}={count}");
+        let text = format!("checking: {what}={count}");
         match &self.bar {
             Some(bar) => {
-                bar.set_message(self.text.clone());
+                bar.set_message(text);
                 bar.tick();
             }
-            None => log::info!("{}", self.text),
+            None => log::info!("{text}"),
         }
     }
 

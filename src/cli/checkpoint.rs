@@ -38,10 +38,7 @@ pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<Exit, CliError>
     if !matches!(args.command, CheckpointCommand::Restore { .. } | CheckpointCommand::Import { .. }) {
         has_crawl(&settings, matches!(args.command, CheckpointCommand::Create { .. })).map_err(failed)?;
     }
-    if let CheckpointCommand::Verify { name } = &args.command {
-        return checked(args, &settings, name, out);
-    }
-    carry_out(args, &settings, &faults, out).map(|()| Exit::Done)
+    carry_out(args, &settings, &faults, out)
 }
 
 /// Checkpoints may be kept apart from a data folder that is gone.
@@ -52,7 +49,13 @@ fn has_crawl(settings: &Settings, needs_data: bool) -> Result<(), CheckpointErro
     if there || kept_apart { Ok(()) } else { Err(CheckpointError::NoCrawl(dir)) }
 }
 
-fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &mut dyn Write) -> Result<(), CliError> {
+fn carry_out(
+    args: &CheckpointArgs,
+    settings: &Settings,
+    faults: &Faults,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    let endpoint = settings.checkpoint.s3_endpoint.as_deref();
     match &args.command {
         CheckpointCommand::Create { admin, token_file } => {
             let admin = admin.clone().or_else(|| settings.admin_listen.map(|listen| listen.to_string()));
@@ -64,7 +67,7 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
             made(args, settings, &crawl, faults, out)
         }
         CheckpointCommand::List => list(args, settings, out),
-        CheckpointCommand::Verify { .. } => Ok(()), // see `run`
+        CheckpointCommand::Verify { name } => checked(args, settings, name, out),
         CheckpointCommand::Restore { name, from, force, incomplete } => {
             let source = wanted(args, settings, name, from.as_deref(), *force)?;
             let to = Destination { force: *force, incomplete: *incomplete, ..destination(settings) };
@@ -74,7 +77,6 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
         CheckpointCommand::Export { name, target, without_warc } => {
             let source = source(settings, name).map_err(failed)?;
             let target = Target::parse(target).map_err(CliError::usage)?;
-            let endpoint = settings.checkpoint.s3_endpoint.as_deref();
             let done = export(&source, &target, endpoint, !without_warc, faults).map_err(failed)?;
             show(args, out, &done, told_carried(&done))
         }
@@ -83,7 +85,6 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
                 return Err(CliError::usage("name the new data folder with --data DIR"));
             }
             let target = Target::parse(source).map_err(CliError::usage)?;
-            let endpoint = settings.checkpoint.s3_endpoint.as_deref();
             let to = Destination { incomplete: *incomplete, ..destination(settings) };
             let done = import(&target, endpoint, &to, faults).map_err(failed)?;
             show(args, out, &done, told_restored(&done))
@@ -98,9 +99,9 @@ fn made(
     crawl: &CtlArgs,
     faults: &Faults,
     out: &mut dyn Write,
-) -> Result<(), CliError> {
+) -> Result<Exit, CliError> {
     let made = match create(settings, faults) {
-        Err(CheckpointError::Storage(StorageError::Locked { .. })) => return ctl::run(crawl, out).map(drop),
+        Err(CheckpointError::Storage(StorageError::Locked { .. })) => return ctl::run(crawl, out),
         other => Summary::from(&other.map_err(failed)?),
     };
     show(args, out, &made, told_made(&made))
@@ -212,9 +213,9 @@ fn destination(settings: &Settings) -> Destination {
 }
 
 /// One answer: an object of JSON, or lines for people.
-fn show<T: Serialize>(args: &CheckpointArgs, out: &mut dyn Write, value: &T, lines: String) -> Result<(), CliError> {
+fn show<T: Serialize>(args: &CheckpointArgs, out: &mut dyn Write, value: &T, lines: String) -> Result<Exit, CliError> {
     let text = if args.json { format!("{}\n", json!(value)) } else { lines };
-    unless_gone(out.write_all(text.as_bytes()))
+    unless_gone(out.write_all(text.as_bytes())).map(|()| Exit::Done)
 }
 
 pub(super) fn told_made(made: &Summary) -> String {
@@ -224,7 +225,7 @@ pub(super) fn told_made(made: &Summary) -> String {
     format!("checkpoint {name} made: {pages} stored, {waiting} waiting, {size} in {files}\n")
 }
 
-fn list(args: &CheckpointArgs, settings: &Settings, out: &mut dyn Write) -> Result<(), CliError> {
+fn list(args: &CheckpointArgs, settings: &Settings, out: &mut dyn Write) -> Result<Exit, CliError> {
     let shelf = Shelf::new(settings.checkpoint_dir());
     let listing = shelf.listing(&settings.store.data_dir.join("db")).map_err(failed)?;
     show(args, out, &listing, told_listing(&listing, &shelf))
@@ -250,9 +251,9 @@ fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn
     let source = source(settings, name).map_err(failed)?;
     let manifest = Manifest::read(&source.dir).map_err(failed)?;
     let report = verify(&source.dir, &manifest, &source.data, &source.warc_dir).map_err(failed)?;
-    show(args, out, &report, told_report(&report))?;
+    let shown = show(args, out, &report, told_report(&report))?;
     match report.is_good() {
-        true => Ok(Exit::Done),
+        true => Ok(shown),
         false if args.json => Ok(Exit::Error), // the report says it
         false => Err(CliError::new(format!("checkpoint {} is not whole", report.name))),
     }

@@ -216,32 +216,6 @@ mod tests {
     }
 
     #[test]
-    fn values_in_json_have_their_own_type() {
-        let mut out = Vec::new();
-        show(None, &SettingsArgs::default(), false, true, &mut out).unwrap();
-        let rows: Vec<serde_json::Value> =
-            String::from_utf8(out).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-        let value = |key: &str| rows.iter().find(|r| r["key"] == key).map(|r| r["value"].clone()).unwrap();
-        assert_eq!(value("crawl.until_done"), false);
-        assert_eq!(value("fetch.concurrency"), 200);
-        assert_eq!(value("fetch.max_body"), "100MiB");
-        assert_eq!(value("crawl.seeds"), json!([]));
-        assert_eq!(value("crawl.max_time"), serde_json::Value::Null);
-    }
-
-    #[test]
-    fn show_names_the_origin_of_what_somebody_set() {
-        let args = SettingsArgs { sets: vec!["crawl.max_pages=5".into()], ..SettingsArgs::default() };
-        let mut out = Vec::new();
-        show(None, &args, true, false, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().any(|l| l == "crawl.max_pages = 5  # --set"), "{text}");
-        assert!(text.lines().any(|l| l == "# crawl.max_time is not set"), "{text}");
-        assert!(text.lines().any(|l| l == "crawl.max_depth = \"none\"  # for scope.mode = \"hosts\""), "{text}");
-        assert!(text.lines().any(|l| l == "fetch.max_body = \"100MiB\""), "{text}");
-    }
-
-    #[test]
     fn only_what_needs_a_restart_is_named() {
         let settings = |sets: &[&str]| sets.iter().fold(Layers::new(), |l, s| l.set(s).unwrap()).load().unwrap();
         let old = settings(&[]);

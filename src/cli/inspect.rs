@@ -143,123 +143,27 @@ fn tail(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn url_lines(base: Option<&str>, urls: &[&str], json: bool) -> Result<Vec<String>, CliError> {
-        let urls: Vec<String> = urls.iter().map(|&url| url.to_owned()).collect();
-        let mut out = Vec::new();
-        of_urls(base, &urls, &Canonicaliser::default(), json, &mut out)?;
-        Ok(String::from_utf8(out).unwrap().lines().map(str::to_owned).collect())
-    }
+    use crate::cli::args::Command;
+    use crate::cli::tests::{check_end, typed};
+    use crate::domain::cases::blocks;
 
     #[test]
-    fn each_url_gets_one_line_and_a_bad_one_does_not_stop_the_rest() {
-        let got =
-            url_lines(None, &["HTTP://Example.org:80", "mailto:a@b", "nonsense", "https://e.org/#x"], false).unwrap();
-        assert_eq!(got[0], "http://example.org/");
-        assert!(got[1].starts_with("error: mailto:a@b: the URL's scheme"));
-        assert!(got[2].starts_with("error: nonsense: not a complete URL"));
-        assert_eq!(got[3], "https://e.org/");
-    }
-
-    #[test]
-    fn relative_links_are_joined_to_the_base() {
-        assert_eq!(url_lines(Some("http://e.org/a/b"), &["../c"], false).unwrap(), ["http://e.org/c"]);
-    }
-
-    #[test]
-    fn a_relative_base_is_an_error_that_says_what_to_write() {
-        let error = url_lines(Some("/a"), &["b"], false).unwrap_err().to_string();
-        assert!(error.starts_with("--base /a: "), "{error}");
-        assert!(error.contains("https://example.org/dir/"), "{error}");
-    }
-
-    #[test]
-    fn json_names_the_parts() {
-        let got = url_lines(None, &["https://www.Example.co.uk:8443/a?b", "ftp://e.org/"], true).unwrap();
-        let first: Value = serde_json::from_str(&got[0]).unwrap();
-        assert_eq!(first["host"], "www.example.co.uk");
-        assert_eq!(first["domain"], "example.co.uk");
-        assert_eq!(first["port"], 8443);
-        assert_eq!(first["tail"], "/a?b");
-        assert_eq!(first["changed"][0], "host in lower case");
-        assert!(first["partition"].as_u64().unwrap() < 1024);
-        let second: Value = serde_json::from_str(&got[1]).unwrap();
-        assert_eq!(second["error"], "scheme");
-    }
-
-    fn robots_lines(agent: &str, robots: &str, urls: &[&str]) -> Vec<String> {
-        let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
-        let mut out = Vec::new();
-        of_robots(agent, robots.as_bytes(), &urls, &mut out).unwrap();
-        String::from_utf8(out).unwrap().lines().map(Into::into).collect()
-    }
-
-    #[test]
-    fn each_url_has_one_line_with_the_line_that_decides() {
-        let robots = "User-agent: *\nDisallow: /private # no\nAllow: /private/ok\n";
-        let urls =
-            ["https://a.example/private/x?y#z", "/private/ok", "http://b.example", "/a/../private", "/robots.txt"];
-        assert_eq!(
-            robots_lines("Lycosa/1.0", robots, &urls),
-            [
-                "disallow https://a.example/private/x?y#z\t2: Disallow: /private # no",
-                "allow /private/ok\t3: Allow: /private/ok",
-                "allow http://b.example\tno rule matches",
-                "disallow /a/../private\t2: Disallow: /private # no",
-                "allow /robots.txt\t/robots.txt may always be fetched",
-                "group\tfor everybody (*)",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_file_that_does_not_speak_of_the_agent_allows() {
-        assert_eq!(
-            robots_lines("lycosa", "User-agent: x\nDisallow: /\n", &["/a"]),
-            ["allow /a\tno group for this agent", "group\tnone: all is allowed"]
-        );
-    }
-
-    #[test]
-    fn what_holds_for_all_urls_follows_them() {
-        let robots = "User-agent: lycosa\nCrawl-delay: 2.5\nContent-Usage: train-ai=n\nContent-Usage: /ok train-ai=y\n\
-                      Sitemap: http://h.test/\u{1b}a.xml\nSitemap: /b.xml\n";
-        assert_eq!(
-            robots_lines("lycosa", robots, &["/ok", "/x"]),
-            [
-                "allow /ok\tno rule matches\trobots.txt: Content-Usage: train-ai=y",
-                "allow /x\tno rule matches\trobots.txt: Content-Usage: train-ai=n",
-                "group\tof this agent",
-                "crawl-delay\t2.5 s",
-                "usage\t3: Content-Usage: train-ai=n",
-                "usage\t4: Content-Usage: /ok train-ai=y",
-                "sitemap\thttp://h.test/\\u{1b}a.xml",
-                "sitemap\t/b.xml",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_deciding_line_cannot_steer_the_terminal() {
-        let robots = "User-agent: *\nDisallow: /x # \u{1b}[2J\u{9b}\u{202e}\n";
-        assert_eq!(
-            robots_lines("lycosa", robots, &["/x"])[0],
-            "disallow /x\t2: Disallow: /x # \\u{1b}[2J\\u{9b}\\u{202e}"
-        );
-    }
-
-    #[test]
-    fn what_is_no_url_is_disallowed_in_one_line() {
-        let why = "neither an http or https URL nor a path that begins with /";
-        let found = robots_lines("lycosa", "", &["mailto:a@b.example", "", "a\nb"]);
-        assert_eq!(
-            found,
-            [
-                format!("disallow mailto:a@b.example\t{why}"),
-                format!("disallow \t{why}"),
-                format!("disallow a\\nb\t{why}"),
-                "group\tnone: all is allowed".into()
-            ]
-        );
+    fn what_the_crawler_makes_of_urls_robots_txt_pages_and_sitemaps() {
+        let (file, mut wrong) = (tempfile::NamedTempFile::new().unwrap(), Vec::new());
+        for case in blocks(include_str!("../../tests/data/cli/inspect.txt"), &["$", "exit", "error", ">", "packed"]) {
+            let mut bytes = case.bytes(">");
+            if case.one("packed").is_some() {
+                let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                gz.write_all(&bytes).unwrap();
+                bytes = gz.finish().unwrap();
+            }
+            std::fs::write(file.path(), bytes).unwrap();
+            let line = case.one("$").unwrap().replace("FILE", &file.path().display().to_string());
+            let Command::Inspect(command) = typed(&line) else { panic!("{line}") };
+            let mut out = Vec::new();
+            wrong.extend(check_end(&case, run(&command, &mut out)));
+            wrong.extend(case.check(std::str::from_utf8(&out).unwrap()));
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

@@ -14,6 +14,8 @@ mod inspect_page;
 mod inspect_sitemap;
 mod progress;
 mod run;
+#[cfg(test)]
+mod tests;
 mod why;
 
 use std::io::Write;
@@ -41,17 +43,16 @@ fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Res
 pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
     let rust_log = std::env::var("RUST_LOG").ok();
     let out = &mut Safe(raw);
-    if let Command::Run(args) = &cli.command {
-        return run::run(args, rust_log.as_deref(), out);
+    if !matches!(cli.command, Command::Run(_) | Command::Check(_)) {
+        let quiet = LogSection { level: "warn".into(), ..LogSection::default() };
+        crate::telemetry::log::init(&quiet, rust_log.as_deref());
     }
-    if let Command::Check(args) = &cli.command {
-        let done = check_folder(args, rust_log.as_deref(), out);
-        return in_json(args.json, done, out);
-    }
-    let quiet = LogSection { level: "warn".into(), ..LogSection::default() };
-    crate::telemetry::log::init(&quiet, rust_log.as_deref());
     match cli.command {
-        Command::Run(_) | Command::Check(_) => Ok(Exit::Done),
+        Command::Run(args) => run::run(&args, rust_log.as_deref(), out),
+        Command::Check(args) => {
+            let done = check_folder(&args, rust_log.as_deref(), out);
+            in_json(args.json, done, out)
+        }
         Command::Testweb(args) => crate::testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
         Command::Fetch(args) => fetch::run(&args, out.0), // with --body as it came
         Command::Inspect(command) => inspect::run(&command, out),

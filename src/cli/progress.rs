@@ -18,7 +18,7 @@ pub type Status = Arc<dyn Fn() -> StatusSnapshot + Send + Sync>;
 const TICK: Duration = Duration::from_millis(250);
 
 /// A display that ends when dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Progress {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -30,18 +30,14 @@ impl Progress {
         let (stop, stopped) = mpsc::channel();
         let live = live && std::io::stderr().is_terminal();
         if !live && every.is_zero() {
-            return Self { stop: None, thread: None };
+            return Self::default();
         }
         let work = move || {
             if live { draw(&status, &stopped) } else { write(&status, &stopped, every) }
         };
-        match std::thread::Builder::new().name("progress".into()).spawn(work) {
-            Ok(thread) => Self { stop: Some(stop), thread: Some(thread) },
-            Err(e) => {
-                log::warn!("no progress display: {e}");
-                Self { stop: None, thread: None }
-            }
-        }
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(work);
+        let thread = thread.inspect_err(|e| log::warn!("no progress display: {e}")).ok();
+        Self { stop: Some(stop), thread }
     }
 }
 

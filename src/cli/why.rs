@@ -148,75 +148,37 @@ const WIDEN: &str = "to follow such links use --set scope.mode=domains (or any),
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::telemetry::Trouble;
-
-    fn with(reason: &str, count: u64, example: &str) -> StatusSnapshot {
-        let trouble = Trouble { count, example: example.into() };
-        StatusSnapshot { discovered: 1, troubles: [(reason.to_owned(), trouble)].into(), ..StatusSnapshot::default() }
-    }
+    use crate::base::time::UnixMillis;
+    use crate::domain::cases::{blocks, lay};
 
     #[test]
-    fn an_empty_crawl_names_the_url_and_what_to_do() {
-        let text = nothing_fetched(&with("connect_refused", 2, "http://a.test:9/"), &[]);
-        assert!(
-            text.contains("http://a.test:9/") && text.contains("2 times") && text.contains("check the URL"),
-            "{text}"
-        );
-        assert!(nothing_fetched(&StatusSnapshot::default(), &[]).contains("--seed"));
-    }
-
-    #[test]
-    fn an_address_refused_is_named_in_what_to_type() {
-        let text = |example| nothing_fetched(&with("address_refused", 1, example), &[]);
-        assert!(text("http://10.1.2.3:8080/x").ends_with("--allow-net 10.1.2.3:8080"));
-        assert!(text("https://[fd00::1]/").ends_with("--allow-net '[fd00::1]:443'"));
-        assert!(text("http://intranet.example/").ends_with("--allow-net intranet.example:80"));
-    }
-
-    #[test]
-    fn links_outside_the_scope_are_remarked_when_little_was_fetched() {
-        let s = StatusSnapshot {
-            done: 1,
-            rejected_by_reason: [("scope".to_owned(), 4)].into(),
-            ..StatusSnapshot::default()
-        };
-        let outcome = |status: &StatusSnapshot, stop| Outcome {
-            stop,
-            status: status.clone(),
-            until_done: true,
-            clean: true,
-            refused: Vec::new(),
-            left: "1 host parked".into(),
-            next_try: Some(crate::base::time::UnixMillis(0)),
-            never_tried: 0,
-            outside: String::new(),
-        };
-        let told = |status: &StatusSnapshot, stop| notes(&outcome(status, stop), Some("lycosa run x")).concat();
-        assert!(told(&s, Stop::Done).contains("scope.mode"));
-        let narrowed = Outcome { outside: "no include pattern matches".into(), ..outcome(&s, Stop::Done) };
-        let text = notes(&narrowed, None).concat();
-        assert!(text.contains("change scope.include") && !text.contains("scope.mode"), "{text}");
-        let left = StatusSnapshot { done: 500, waiting: 2, ..s.clone() };
-        assert_eq!(
-            told(&left, Stop::Done),
-            "2 URLs are left: 1 host parked; the next try at 1970-01-01T00:00:00.000Z; go on with: lycosa run x"
-        );
-        assert!(told(&left, Stop::Pages).contains("--max-pages"));
-        assert!(told(&StatusSnapshot { done: 500, ..s }, Stop::Done).is_empty());
-    }
-
-    #[test]
-    fn seeds_that_were_not_taken_are_named_with_their_rule_and_what_to_do() {
-        let seed = |url: &str, reason: &str| RejectedSeed { url: url.into(), reason: reason.into() };
-        let refused =
-            [seed("http://me:secret@a.test/", "scope: no include pattern matches"), seed("http://b.test/", "scope")];
-        let told = nothing_fetched(&StatusSnapshot::default(), &refused);
-        assert_eq!(
-            told,
-            "the seed http://…@a.test/ was not taken (and 1 more): scope: no include pattern matches; change scope.include"
-        );
-        let known = StatusSnapshot { statuses: [(302, 2)].into(), discovered: 2, ..StatusSnapshot::default() };
-        assert!(nothing_fetched(&known, &[]).starts_with("nothing but redirects (2 x status 302)"));
+    fn a_run_that_brought_nothing_or_little_says_why_and_what_to_do() {
+        let mut wrong = Vec::new();
+        for case in blocks(include_str!("../../tests/data/cli/why.txt"), &["status", "refused", "stop", "outside"]) {
+            let read = |text| serde_json::from_str::<Value>(text).unwrap();
+            let mut status = json!(StatusSnapshot::default());
+            lay(&case.one("status").map_or_else(|| json!({}), read), &mut status);
+            let refused = serde_json::from_value(case.one("refused").map_or_else(|| json!([]), read)).unwrap();
+            let outcome = Outcome {
+                stop: if case.one("stop") == Some("pages") { Stop::Pages } else { Stop::Done },
+                status: serde_json::from_value(status).unwrap(),
+                until_done: true,
+                clean: true,
+                refused,
+                left: "1 host parked".into(),
+                next_try: Some(UnixMillis(0)),
+                never_tried: 0,
+                outside: case.one("outside").unwrap_or_default().to_owned(),
+            };
+            let told = match case.one("stop") {
+                Some(_) => notes(&outcome, Some("lycosa run x")).concat(),
+                None => nothing_fetched(&outcome.status, &outcome.refused),
+            };
+            wrong.extend(case.check(&told));
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

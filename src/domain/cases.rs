@@ -1,5 +1,7 @@
 //! Reads case tables of `tests/data` with one case a line: cells apart by ` | `, the last one the source of the rule.
 
+use serde_json::Value;
+
 /// One row.
 pub struct Row<'t> {
     /// Its cells, without the source; trimmed.
@@ -60,4 +62,81 @@ pub fn unescaped(text: &str) -> Vec<u8> {
     }
     out.extend(rest.as_bytes());
     out
+}
+
+/// A case of a table in blocks: lines of a word and what belongs to it.
+pub struct Block<'t> {
+    pub name: &'t str,
+    lines: Vec<(&'t str, &'t str)>,
+}
+
+/// The blocks of `table`, each of which begins with `case: NAME`. Empty lines and those that begin with `#` are
+/// remarks; `words` may begin a line, beside those that [`Block::check`] reads.
+pub fn blocks<'t>(table: &'t str, words: &[&str]) -> Vec<Block<'t>> {
+    let mut blocks: Vec<Block<'t>> = Vec::new();
+    for line in table.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        if word == "case:" {
+            blocks.push(Block { name: rest, lines: Vec::new() });
+            continue;
+        }
+        let block = blocks.last_mut().expect("a table begins with a case");
+        let known =
+            word.starts_with('/') || ["|", "has", "no", "nothing", "="].iter().chain(words).any(|known| *known == word);
+        assert!(known, "unknown word `{word}` in case `{}`", block.name);
+        block.lines.push((word, rest));
+    }
+    assert!(!blocks.is_empty());
+    blocks
+}
+
+impl<'t> Block<'t> {
+    /// What stands behind a word, line by line.
+    pub fn all(&self, word: &str) -> impl Iterator<Item = &'t str> {
+        self.lines.iter().filter(move |(found, _)| *found == word).map(|(_, rest)| *rest)
+    }
+
+    /// What stands behind a word that is there at most once.
+    pub fn one(&self, word: &str) -> Option<&'t str> {
+        let mut all = self.all(word);
+        let one = all.next();
+        assert_eq!(all.next(), None, "{}: {word} is there twice", self.name);
+        one
+    }
+
+    /// The lines of a word as one text, their escapes undone.
+    pub fn bytes(&self, word: &str) -> Vec<u8> {
+        self.all(word).map(unescaped).collect::<Vec<_>>().join(&b'\n')
+    }
+
+    /// What is wrong with what was told, by what the case says of it: `|` the whole of it, line by line; `has` and
+    /// `no`, what is and what is not in it; `nothing`, that there is none; `=` the JSON that it is; `/POINTER` what
+    /// stands there in this JSON, null for nothing.
+    pub fn check(&self, told: &str) -> Option<String> {
+        let text = |escaped: &str| String::from_utf8(unescaped(escaped)).unwrap();
+        let expected = |json: &str| serde_json::from_str::<Value>(json).unwrap_or_else(|e| panic!("{e}: {json}"));
+        let json: Value = serde_json::from_str(told).unwrap_or_default();
+        let whole = told.lines().eq(&self.all("|").map(text).collect::<Vec<_>>());
+        let holds = |(word, rest): &&(&str, &str)| match *word {
+            "|" => whole,
+            "has" => told.contains(&text(rest)),
+            "no" => !told.contains(&text(rest)),
+            "nothing" => told.is_empty(),
+            "=" => json == expected(rest),
+            at if at.starts_with('/') => *json.pointer(at).unwrap_or(&Value::Null) == expected(rest),
+            _ => true,
+        };
+        let wrong: Vec<_> = self.lines.iter().filter(|line| !holds(line)).collect();
+        (!wrong.is_empty()).then(|| format!("{}: not so: {wrong:?} in\n{told}", self.name))
+    }
+}
+
+/// Lays JSON over other JSON: objects part by part, everything else whole.
+pub fn lay(over: &Value, base: &mut Value) {
+    match (over.as_object(), base.as_object_mut()) {
+        (Some(over), Some(base)) => {
+            over.iter().for_each(|(name, part)| lay(part, base.entry(name).or_insert(Value::Null)))
+        }
+        _ => *base = over.clone(),
+    }
 }

@@ -5,7 +5,6 @@ mod query;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -13,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::bounded::ordered;
 use super::control::ControlError;
 use super::paging::{Page, Paging};
-use super::problem::{Answer, Refusal};
+use super::problem::{Answer, Refusal, ok};
 use crate::crawl::node::Node;
 use crate::crawl::stats::Life;
 use crate::telemetry::metrics::ActorKind;
@@ -70,7 +69,7 @@ pub struct ActorQuery {
     (status = 200, body = Page<ActorView>), Refusal<400>,
 ))]
 pub(super) async fn actors(query: Query<ActorQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(query::actors(&node, *query, &paging)?))
+    ok(query::actors(&node, *query, &paging)?)
 }
 
 /// A clean restart of one actor through its supervision: nothing is lost, and it does not count as a death.
@@ -85,6 +84,5 @@ pub(super) async fn restart(path: Path<(String, String)>, node: Data<Node>) -> A
     let kinds: Vec<&str> = ActorKind::ALL.iter().map(|kind| kind.as_str()).collect();
     let unknown = || ControlError::Invalid(format!("kind: {name:?}: expected one of {}", kinds.join(", ")));
     let kind = ActorKind::named(&name).ok_or_else(unknown)?;
-    Ok(HttpResponse::Ok()
-        .json(ordered(query::restart(Arc::clone(&node), kind, &instance), "`lycosa ctl actors`, its restarts").await?))
+    ok(ordered(query::restart(Arc::clone(&node), kind, &instance), "`lycosa ctl actors`, its restarts").await?)
 }

@@ -2,8 +2,8 @@
 
 pub mod job;
 
+use actix_web::HttpRequest;
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -12,7 +12,7 @@ use crate::admin::bounded::reading;
 use crate::admin::csv::Row;
 use crate::admin::jobs::JobView;
 use crate::admin::paging::{How, Paging, written};
-use crate::admin::problem::{Answer, Refusal};
+use crate::admin::problem::{Answer, Refusal, accepted};
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 
@@ -104,5 +104,5 @@ pub(super) async fn held(request: HttpRequest, node: Data<Node>) -> Answer {
 ))]
 pub(super) async fn find(payload: Payload, node: Data<Node>) -> Answer {
     let which = json(payload).await?;
-    Ok(HttpResponse::Accepted().json(job::start(&node, which)?))
+    accepted(job::start(&node, which)?)
 }

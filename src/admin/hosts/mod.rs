@@ -7,14 +7,13 @@ pub(super) mod query;
 pub(super) mod robots;
 mod views;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Path, Query};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::admin::bounded::reading;
 use crate::admin::paging::Paging;
-use crate::admin::problem::{Answer, Refusal};
+use crate::admin::problem::{Answer, Refusal, ok};
 use crate::admin::views::HostState;
 
 use crate::crawl::node::Node;
@@ -57,7 +56,7 @@ pub struct HostQuery {
     (status = 200, body = HostPage), Refusal<400>, Refusal<503>,
 ))]
 pub(super) async fn hosts(query: Query<HostQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::hosts(&node, &query, &paging)).await?))
+    ok(reading(move || query::hosts(&node, &query, &paging)).await?)
 }
 
 /// One host: schedule, addresses, budget, robots.txt.
@@ -67,7 +66,7 @@ pub(super) async fn hosts(query: Query<HostQuery>, paging: Query<Paging>, node: 
     (status = 200, body = HostDetail), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
 pub(super) async fn host(name: Path<String>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::host(&node, &name)).await?))
+    ok(reading(move || query::host(&node, &name)).await?)
 }
 
 /// Whose verdict.
@@ -87,5 +86,5 @@ pub(super) struct RobotsQuery {
     (status = 200, body = RobotsText), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
 pub(super) async fn robots(name: Path<String>, query: Query<RobotsQuery>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::robots(&node, &name, query.url.as_deref())).await?))
+    ok(reading(move || query::robots(&node, &name, query.url.as_deref())).await?)
 }

@@ -66,7 +66,7 @@ pub(in crate::admin) struct Row {
     at: HostAt,
     pub state: HostState,
     counts: HostCounts,
-    pace: Pace,
+    pub pace: Pace,
     pub standing: Standing,
 }
 
@@ -74,10 +74,6 @@ impl Row {
     pub fn new(node: &Node, at: HostAt, state: HostState, counts: HostCounts) -> Self {
         let pace = pace_of(node, at, Some(&state));
         Self { at, standing: host_state(node, at, counts.place), state, counts, pace }
-    }
-
-    pub(in crate::admin) fn pace(&self) -> &Pace {
-        &self.pace
     }
 
     fn known(node: &Node, Named { name, at }: &Named) -> Result<Self, ControlError> {

@@ -5,7 +5,6 @@ pub mod command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Path, Payload};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,7 +13,7 @@ use super::body::{json, nothing};
 use super::bounded::ordered;
 use super::control::ControlError;
 use super::jobs::JobView;
-use super::problem::{Answer, Refusal};
+use super::problem::{Answer, Refusal, ok};
 use crate::base::time::{UnixMillis, millis};
 use crate::base::units::parse_duration;
 use crate::crawl::node::Node;
@@ -80,7 +79,7 @@ struct Delay {
 
 async fn carried_out(node: Data<Node>, host: Path<String>, order: HostOrder) -> Answer {
     let look = format!("`lycosa ctl host {host}`, its orders, and `lycosa ctl jobs`");
-    Ok(HttpResponse::Ok().json(ordered(command::order(Arc::clone(&node), &host, order), look).await?))
+    ok(ordered(command::order(Arc::clone(&node), &host, order), look).await?)
 }
 
 /// Describes one of the commands, and carries it out.

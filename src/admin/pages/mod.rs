@@ -3,7 +3,6 @@
 pub(super) mod query;
 pub(super) mod snapshot;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Query};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -11,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::bounded::reading;
 use super::paging::Paging;
-use super::problem::{Answer, Refusal};
+use super::problem::{Answer, Refusal, ok};
 use super::urls::UrlQuery;
 use super::views::CaptureView;
 use crate::crawl::node::Node;
@@ -74,7 +73,7 @@ pub(super) fn turns() -> Data<Semaphore> {
     (status = 200, body = CapturePage), Refusal<400>, Refusal<503>,
 ))]
 pub(super) async fn pages(query: Query<PageQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::pages(&node, &query, &paging)).await?))
+    ok(reading(move || query::pages(&node, &query, &paging)).await?)
 }
 
 /// One capture of a URL, the newest or that of a time, and the list of its captures.
@@ -82,5 +81,5 @@ pub(super) async fn pages(query: Query<PageQuery>, paging: Query<Paging>, node: 
     (status = 200, body = PageDetail), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
 pub(super) async fn page(query: Query<UrlQuery>, at: Query<AtQuery>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::page(&node, &query.url, at.at)).await?))
+    ok(reading(move || query::page(&node, &query.url, at.at)).await?)
 }

@@ -6,9 +6,9 @@ mod views;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
-use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -21,7 +21,7 @@ pub use views::{
 use super::body;
 use super::bounded::{ordered, reading, within};
 use super::jobs::JobView;
-use super::problem::{Answer, Problem, Refusal};
+use super::problem::{Answer, Problem, Refusal, accepted, ok};
 use crate::crawl::live;
 use crate::crawl::node::Node;
 
@@ -68,7 +68,7 @@ pub(super) struct HostRulesView {
     (status = 200, body = SettingsView), Refusal<503>,
 ))]
 pub(super) async fn settings(node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::settings(&node)).await?))
+    ok(reading(move || query::settings(&node)).await?)
 }
 
 /// Where it is seen whether a change came into force after all.
@@ -94,10 +94,10 @@ pub(super) async fn change(request: HttpRequest, payload: Payload, node: Data<No
     let changes: Changes = body::json(payload).await?;
     if how.dry_run {
         let tried = Answered::Tried(within(query::sample(Arc::clone(&node), changes)).await?);
-        return Ok(HttpResponse::Ok().json(tried));
+        return ok(tried);
     }
     let made = Answered::Made(ordered(query::change(Arc::clone(&node), changes, how), in_force(&node)).await?);
-    Ok(HttpResponse::Ok().json(made))
+    ok(made)
 }
 
 /// The last changes, the newest first.
@@ -105,10 +105,8 @@ pub(super) async fn change(request: HttpRequest, payload: Payload, node: Data<No
     (status = 200, body = Vec<ChangeView>), Refusal<503>,
 ))]
 pub(super) async fn history(node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(
-        reading(move || Ok(live::stored(&node)?.history.iter().rev().map(query::change_view).collect::<Vec<_>>()))
-            .await?,
-    ))
+    ok(reading(move || Ok(live::stored(&node)?.history.iter().rev().map(query::change_view).collect::<Vec<_>>()))
+        .await?)
 }
 
 /// Takes back the last change made over HTTP that was not taken back yet.
@@ -120,7 +118,7 @@ pub(super) async fn history(node: Data<Node>) -> Answer {
 pub(super) async fn undo(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
     let UndoHow { force } = body::query(&request)?;
     body::nothing(payload).await?;
-    Ok(HttpResponse::Ok().json(ordered(query::undo(Arc::clone(&node), force), in_force(&node)).await?))
+    ok(ordered(query::undo(Arc::clone(&node), force), in_force(&node)).await?)
 }
 
 /// What a change would do to all URLs there are, as a background job; its result is a TrialView.
@@ -131,7 +129,7 @@ pub(super) async fn undo(request: HttpRequest, payload: Payload, node: Data<Node
 ))]
 pub(super) async fn trial(payload: Payload, node: Data<Node>) -> Answer {
     let changes: Changes = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(ordered(query::trial(Arc::clone(&node), changes), "`lycosa ctl jobs`").await?))
+    accepted(ordered(query::trial(Arc::clone(&node), changes), "`lycosa ctl jobs`").await?)
 }
 
 /// Sets the rules of one host, or of all below a name (`*.example.org`): they go before those of the file.
@@ -150,8 +148,7 @@ pub(super) async fn set_host(pattern: Path<String>, payload: Payload, node: Data
         return Err(Problem::new(StatusCode::BAD_REQUEST, "nothing is set: name max_connections or min_delay"));
     }
     let changes = Changes::from([(key_of(&pattern), Value::Object(section))]);
-    Ok(HttpResponse::Ok()
-        .json(ordered(query::change(Arc::clone(&node), changes, How::default()), in_force(&node)).await?))
+    ok(ordered(query::change(Arc::clone(&node), changes, How::default()), in_force(&node)).await?)
 }
 
 /// Forgets what was set for a host over HTTP: what the file says of it holds again.
@@ -163,8 +160,7 @@ pub(super) async fn set_host(pattern: Path<String>, payload: Payload, node: Data
     Refusal<503>,
 ))]
 pub(super) async fn forget_host(pattern: Path<String>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok()
-        .json(ordered(query::forget_host(Arc::clone(&node), key_of(&pattern)), in_force(&node)).await?))
+    ok(ordered(query::forget_host(Arc::clone(&node), key_of(&pattern)), in_force(&node)).await?)
 }
 
 fn key_of(pattern: &str) -> String {
@@ -181,5 +177,5 @@ fn key_of(pattern: &str) -> String {
 ))]
 pub(super) async fn readmit(payload: Payload, node: Data<Node>) -> Answer {
     let which: ReadmitView = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(query::readmit(&node, which)?))
+    accepted(query::readmit(&node, which)?)
 }

@@ -117,4 +117,3 @@ export class Chart {
     dot.setAttribute("d", `M${this.x(point.t)} ${this.y(point.v)}h0`); // a dot by its round ends, however the picture is stretched
   }
 }
-

@@ -5,13 +5,12 @@ mod facts;
 pub(super) mod query;
 mod views;
 
-use actix_web::HttpResponse;
 use actix_web::web::{Data, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::bounded::reading;
-use super::problem::{Answer, Refusal};
+use super::problem::{Answer, Refusal, ok};
 
 use crate::crawl::node::Node;
 pub use answer::answer;
@@ -35,7 +34,7 @@ pub(super) struct UrlQuery {
     (status = 200, body = UrlView), Refusal<400>, Refusal<503>,
 ))]
 pub(super) async fn look_up(query: Query<UrlQuery>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::look_up(&node, &query.url)).await?))
+    ok(reading(move || query::look_up(&node, &query.url)).await?)
 }
 
 /// Why a URL was, or was not, crawled: all that decides over it, and one sentence. Works for URLs never seen.
@@ -43,5 +42,5 @@ pub(super) async fn look_up(query: Query<UrlQuery>, node: Data<Node>) -> Answer 
     (status = 200, body = Explanation), Refusal<400>, Refusal<503>,
 ))]
 pub(super) async fn explain(query: Query<UrlQuery>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::explain(&node, &query.url)).await?))
+    ok(reading(move || query::explain(&node, &query.url)).await?)
 }

@@ -243,7 +243,7 @@ fn host(node: &Node, target: &Target, counts: HostCounts) -> Result<UrlHost, Sto
     let stored = read::host_state(&*node.storage, at)?.unwrap_or_default();
     let (place, queued) = (counts.place, counts.queued_total());
     let row = Row::new(node, at, stored, counts);
-    let wait = wait_of(node, at, row.pace(), place, now)?.filter(|_| !node.crawl.orders.holds(&at.host));
+    let wait = wait_of(node, at, &row.pace, place, now)?.filter(|_| !node.crawl.orders.holds(&at.host));
     let state = host_state(node, at, place);
     Ok(UrlHost { state, wait: wait.map(|wait| wait.view(&node.clock)), queued, schedule: row.schedule(node) })
 }

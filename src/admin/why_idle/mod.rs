@@ -2,13 +2,12 @@
 
 pub mod findings;
 
-use actix_web::HttpResponse;
 use actix_web::web::Data;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::bounded::reading;
-use super::problem::{Answer, Refusal};
+use super::problem::{Answer, Refusal, ok};
 use super::status;
 use crate::base::kinds::kinds;
 use crate::crawl::node::Node;
@@ -98,5 +97,5 @@ pub(super) async fn why_idle(node: Data<Node>) -> Answer {
         let idle = findings.first().is_none_or(|first| first.code != IdleCode::NotIdle);
         Ok(WhyIdle { idle, answer, findings })
     };
-    Ok(HttpResponse::Ok().json(reading(look).await?))
+    ok(reading(look).await?)
 }

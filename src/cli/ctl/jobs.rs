@@ -135,38 +135,3 @@ pub(super) fn sentence(job: &JobView) -> String {
 pub(super) fn started(job: &JobView) -> String {
     format!("job {} ({}) has begun; `lycosa ctl jobs show {}` says how far it is\n", job.id, job.kind, job.id)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn job(kind: &str, state: &str, result: &Value) -> JobView {
-        let job = json!({"id": 6, "kind": kind, "about": "", "state": state, "looked": 340, "changed": 12, "started": 0,
-            "ended": null, "error": null, "result": result});
-        serde_json::from_value(job).unwrap()
-    }
-
-    #[test]
-    fn the_end_of_a_job_is_a_sentence_with_its_number() {
-        let told = |kind, result| sentence(&job(kind, "done", &result));
-        assert_eq!(
-            told("retry", json!({"queued": 12})),
-            "12 URLs that were given up are queued again (340 looked at)\n"
-        );
-        assert_eq!(told("retry", json!({"queued": 1})), "1 URL that was given up is queued again (340 looked at)\n");
-        assert!(told("retry", json!({"queued": 0})).starts_with("no URL fits: 340 "));
-        assert_eq!(told("readmit", json!({"readmitted": 57})), "57 rejected URLs are queued (340 looked at)\n");
-        let held = |meant: u64| {
-            let job = job("readmit", "done", &json!({"readmitted": 0, "meant": meant}));
-            sentence(&JobView {
-                about: "rejected URLs judged again: reason=held back host=any".into(),
-                changed: 0,
-                ..job
-            })
-        };
-        assert_eq!(held(0), "nothing is held back\n");
-        assert!(held(3).starts_with("no URL fits, or the rules"));
-        let begun = sentence(&job("retry", "running", &Value::Null));
-        assert_eq!(begun, "job 6 (retry) has begun; `lycosa ctl jobs show 6` says how far it is\n");
-    }
-}

@@ -284,32 +284,3 @@ fn restarted(actor: &ActorView) -> String {
     let (kind, state) = (cell(&json!(actor.kind)), cell(&json!(actor.state)));
     format!("{kind} {} was restarted: {} restarts so far, {state}\n", escaped(&actor.instance), actor.restarts)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statistics_are_a_table_the_oldest_first() {
-        let point =
-            |at: u64, pages| json!({"at_ms": at, "pages": pages, "pages_per_second": 1.26, "bytes_per_second": 2048.4});
-        let answer = json!({"points": [point(1_714_979_289_000, 7), point(1_714_979_294_000, 1_200)]});
-        let expected = "when                  pages  pages/s  received/s\n\
-                        2024-05-06T07:08:09Z      7      1.3     2.0 KiB\n\
-                        2024-05-06T07:08:14Z   1200      1.3     2.0 KiB\n";
-        assert_eq!(statistics(&answer), expected);
-        assert!(statistics(&json!({"points": []})).starts_with("nothing was noted yet"));
-    }
-
-    #[test]
-    fn the_verdict_comes_first_the_rest_when_asked_for_and_no_site_steers_the_terminal() {
-        let answer = json!({
-            "answer": "Crawled.",
-            "facts": [{"name": "URL", "text": "http://a.test/"}, {"name": "page", "text": "\u{1b}[2J"}],
-            "page": {"title": "\u{1b}[2J", "status": 200},
-        });
-        assert_eq!(explanation(answer.clone(), false), "Crawled.\n\nURL   http://a.test/\npage  \\u{1b}[2J\n");
-        let all = explanation(answer, true);
-        assert!(all.contains("\n\npage.status  200\n") && !all.contains('\u{1b}'), "{all}");
-    }
-}

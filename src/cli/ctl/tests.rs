@@ -1,7 +1,7 @@
 //! `lycosa ctl` against an endpoint over loopback.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
@@ -12,6 +12,7 @@ use crate::admin::holders::HoldersAbout;
 use crate::admin::tests::start;
 use crate::cli::Exit;
 use crate::cli::args::{Cli, Command, SeedSaid, SeedsCommand};
+use crate::domain::cases::{blocks, rows};
 
 fn ctl(admin: impl ToString, command: CtlCommand) -> CtlArgs {
     CtlArgs {
@@ -126,66 +127,47 @@ fn dying(parts: impl Iterator<Item = String> + Send + 'static) -> SocketAddr {
 
 /// What was typed, for this endpoint.
 fn typed(at: SocketAddr, line: &str) -> CtlArgs {
-    match Cli::parse_from(line.split(' ')).command {
-        Command::Ctl(args) => CtlArgs { admin: Some(at.to_string()), ..args },
-        _ => panic!("{line}"),
-    }
+    let Command::Ctl(args) = crate::cli::tests::typed(line) else { panic!("{line}") };
+    CtlArgs { admin: Some(at.to_string()), ..args }
 }
+
+/// Nobody is asked here.
+const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
 #[test]
 fn each_command_asks_what_it_should_encoded_and_without_what_was_not_said() {
-    let asked = |line: &str| {
-        let ask = crawl::ask(&typed(([127, 0, 0, 1], 1).into(), &format!("lycosa ctl {line}")))?;
-        Ok::<_, CliError>(format!("{} {} {}", ask.method, ask.path, ask.body).trim_end().to_owned())
-    };
-    for (line, wanted) in [
-        (
-            "explain --all http://a.test/?q=1&r=ü#x",
-            "GET /api/v1/explain?url=http%3A%2F%2Fa.test%2F%3Fq%3D1%26r%3D%C3%BC%23x",
-        ),
-        ("hosts --state parked --contains a.t --limit 5", "GET /api/v1/hosts?state=parked&contains=a.t&limit=5"),
-        (
-            "pages --status 404 --mime image/ --since 2h --limit 5",
-            "GET /api/v1/pages?status=404&mime=image%2F&since=7200&limit=5",
-        ),
-        ("statistics --since 2h --points 9", "GET /api/v1/statistics?since=7200&points=9"),
-        ("actors restart store", "POST /api/v1/actors/store/main/restart"),
-        ("actors restart fetcher/3", "POST /api/v1/actors/fetcher/3/restart"),
-        ("robots example.org", "GET /api/v1/hosts/example.org/robots"),
-        ("robots [::1]", "GET /api/v1/hosts/%5B%3A%3A1%5D/robots"),
-        ("robots http://example.org/x?a", "GET /api/v1/hosts/example.org/robots?url=http%3A%2F%2Fexample.org%2Fx%3Fa"),
-        ("robots Example.org/x", "GET /api/v1/hosts/example.org/robots?url=Example.org%2Fx"),
-        ("urls rejected --reason scope --host a.test", "GET /api/v1/urls/rejected?reason=scope&host=a.test"),
-        ("urls failed", "GET /api/v1/urls/failed"),
-        ("host a.test block", "POST /api/v1/hosts/a.test/block"),
-        ("host a.test delay 5s", r#"PUT /api/v1/hosts/a.test/delay {"min_delay":"5s"}"#),
-        ("host a.test delay none", r#"PUT /api/v1/hosts/a.test/delay {"min_delay":null}"#),
-        ("set crawl.max_pages=5", r#"PATCH /api/v1/settings {"crawl.max_pages":5}"#),
-        ("set crawl.max_pages=5 --dry-run --readmit", r#"PATCH /api/v1/settings?dry_run=true {"crawl.max_pages":5}"#),
-        ("set crawl.max_pages=5 --readmit", r#"PATCH /api/v1/settings?readmit=true {"crawl.max_pages":5}"#),
-        ("set crawl.max_pages=5 --force", r#"PATCH /api/v1/settings?force=true {"crawl.max_pages":5}"#),
-        (
-            "set crawl.max_pages=5 --force --readmit",
-            r#"PATCH /api/v1/settings?readmit=true&force=true {"crawl.max_pages":5}"#,
-        ),
-        ("set scope.mode=any --dry-run --all", r#"POST /api/v1/settings/dry-run {"scope.mode":"any"}"#),
-        ("unset log.level", r#"PATCH /api/v1/settings {"log.level":null}"#),
-        ("unset log.level --force", r#"PATCH /api/v1/settings?force=true {"log.level":null}"#),
-        ("undo --force", "POST /api/v1/settings/undo?force=true"),
-    ] {
-        assert_eq!(asked(line).unwrap(), wanted, "{line}");
+    for row in rows(include_str!("../../../tests/data/cli/asks.txt"), 2) {
+        let asked = crawl::ask(&typed(NOBODY, &format!("lycosa ctl {}", row.cells[0])));
+        match row.cells[1].strip_prefix("error: ") {
+            None => {
+                let ask = asked.unwrap();
+                let told = format!("{} {} {}", ask.method, ask.path, ask.body);
+                assert_eq!(told.trim_end(), row.cells[1], "{}", row.text);
+            }
+            Some(part) => {
+                let error = asked.err().unwrap();
+                assert!(error.exit == Exit::Usage && error.message.contains(part), "{error}");
+                assert!(!error.message.contains("--set"), "{error}");
+            }
+        }
     }
-    for (line, part) in [
-        ("actors restart fetcher", "actors --kind"),
-        ("actors restart politeness/", "actors --kind"),
-        ("robots /x", "expected a host"),
-    ] {
-        let error = asked(line).unwrap_err();
-        assert!(error.exit == Exit::Usage && error.message.contains(part), "{error}");
-    }
-    let waits = |line| crawl::waits(&typed(([127, 0, 0, 1], 1).into(), line).command);
+    let waits = |line| crawl::waits(&typed(NOBODY, line).command);
     assert!(waits("lycosa ctl urls retry") && !waits("lycosa ctl urls retry --no-wait"));
     assert!(!waits("lycosa ctl urls failed"));
+}
+
+#[test]
+fn what_an_answer_says_to_people() {
+    let mut wrong = Vec::new();
+    for case in blocks(include_str!("../../../tests/data/cli/told.txt"), &["$", "<", "now"]) {
+        let args = typed(NOBODY, case.one("$").unwrap());
+        let now = case.one("now").map(|settings| InForce::of(serde_json::from_str(settings).unwrap()));
+        let answer: String = case.all("<").collect();
+        let told = crawl::told(&args.command, &answer, &now.unwrap_or_default()).unwrap();
+        wrong.extend(case.check(&told));
+        assert!(told.ends_with('\n'), "{}", case.name);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -337,7 +319,7 @@ fn a_report_without_end_ends_when_its_reader_goes_away() {
 #[test]
 fn a_report_that_knows_no_host_refuses_one() {
     let line = "lycosa ctl report hosts --host a.test";
-    let error = told(&typed(([127, 0, 0, 1], 1).into(), line)).unwrap_err();
+    let error = told(&typed(NOBODY, line)).unwrap_err();
     assert!(error.exit == Exit::Usage && error.message.contains("`lycosa ctl host a.test`"), "{error}");
 }
 
@@ -366,19 +348,10 @@ fn the_completions_of_a_shell_know_every_command() {
     let mut text = Vec::new();
     clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "lycosa", &mut text);
     let text = String::from_utf8(text).unwrap();
-    for name in [
-        "robots",
-        "snapshot",
-        "statistics",
-        "settings__subcmd__history",
-        "actors__subcmd__restart",
-        "checkpoints",
-        "seeds__subcmd__list",
-        "jobs__subcmd__cancel",
-        "urls__subcmd__rejected",
-        "urls__subcmd__failed",
-    ] {
-        assert!(text.contains(&format!("lycosa__subcmd__ctl__subcmd__{name})")), "{name}");
+    let nested = "settings/history actors/restart seeds/list jobs/cancel urls/rejected urls/failed";
+    for path in "robots snapshot statistics checkpoints".split(' ').chain(nested.split(' ')) {
+        let name = format!("lycosa__subcmd__ctl__subcmd__{})", path.replace('/', "__subcmd__"));
+        assert!(text.contains(&name), "{name}");
     }
     assert!(text.contains("--no-wait") && text.contains("--timeout"));
 }

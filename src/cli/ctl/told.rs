@@ -21,7 +21,7 @@ impl InForce {
         answer.and_then(|answer| serde_json::from_str(&answer).ok()).map(Self::of).unwrap_or_default()
     }
 
-    fn of(view: SettingsView) -> Self {
+    pub fn of(view: SettingsView) -> Self {
         Self(view.settings.into_iter().map(|one| (one.key.clone(), one)).collect())
     }
 
@@ -164,89 +164,14 @@ pub(super) fn history(changes: &[ChangeView]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn in_force(settings: Value) -> InForce {
-        serde_json::from_value(settings).map(InForce::of).unwrap_or_default()
-    }
-
-    #[test]
-    fn a_key_that_went_back_is_told_with_the_value_in_force() {
-        let change = |after: Value, settings: Value| {
-            let changed = json!([{"key": "politeness.min_delay", "before": "5s", "after": after}]);
-            let change =
-                json!({"generation": 3, "at": 0, "by": "admin", "undoes": null, "undone": false, "changed": changed});
-            let answer = json!({"change": change, "job": null, "note": null});
-            let told = made(&serde_json::from_value(answer).unwrap(), &in_force(settings));
-            told.lines().last().unwrap().to_owned()
-        };
-        let settings = json!({"generation": 3, "settings": [{"key": "politeness.min_delay", "value": "1s", "default": "1s",
-            "origin": "default", "changeable": true}]});
-        assert_eq!(change(json!(""), settings.clone()), "politeness.min_delay = \"1s\" (built in)");
-        assert_eq!(change(json!(null), settings.clone()), "politeness.min_delay = \"1s\" (as configured)");
-        assert_eq!(change(json!("7s"), settings), "politeness.min_delay = \"7s\"");
-        assert_eq!(change(json!(null), json!(null)), "politeness.min_delay = as configured");
-    }
+    use crate::domain::cases::rows;
 
     #[test]
     fn only_what_may_let_in_more_is_followed_by_the_hint() {
-        let cases = [
-            ("scope.mode", json!(null), json!("any"), true),
-            ("scope.mode", json!("any"), json!("hosts"), false),
-            ("scope.mode", json!("hosts"), json!(null), true),
-            ("scope.exclude", json!(null), json!(["/a"]), false),
-            ("scope.exclude", json!(["/a"]), json!(["/a", "/b"]), false),
-            ("scope.exclude", json!(["/a"]), json!(["/b"]), true),
-            ("scope.exclude", json!(["/a"]), json!(null), true),
-            ("scope.include", json!(null), json!(["/a"]), false),
-            ("scope.include", json!(["/a"]), json!(null), true),
-            ("scope.include", json!(["/a"]), json!(["/a", "/b"]), true),
-            ("scope.allow_hosts", json!(["a.test"]), json!(null), false),
-            ("scope.allow_hosts", json!(null), json!(["a.test"]), true),
-            ("crawl.max_depth", json!(null), json!(3), false),
-            ("crawl.max_depth", json!(3), json!(null), true),
-            ("traps.max_segments", json!(9), json!(3), false),
-            ("politeness.min_delay", json!(null), json!("2s"), false),
-        ];
-        for (key, before, after, widens) in cases {
-            let change = ChangedView { key: key.into(), before: before.clone(), after: after.clone() };
-            assert_eq!(may_widen(&change), widens, "{key} {before} {after}");
+        for row in rows(include_str!("../../../tests/data/cli/widens.txt"), 4) {
+            let [before, after] = [1, 2].map(|n| serde_json::from_str(row.cells[n]).unwrap());
+            let change = ChangedView { key: row.cells[0].into(), before, after };
+            assert_eq!(if may_widen(&change) { "widens" } else { "not" }, row.cells[3], "{}", row.text);
         }
-    }
-
-    #[test]
-    fn a_trial_tells_each_key_old_and_new_what_would_happen_and_what_was_not_looked_at() {
-        let setting = |key: &str, value: &str, default: &str| json!({"key": key, "value": value, "default": default, "origin": "x", "changeable": true});
-        let settings = json!({"generation": 1, "settings": [setting("log.level", "debug", "info"), setting("politeness.min_delay", "2s", "1s")]});
-        let now = in_force(settings);
-        let changed =
-            |key: &str, after: &str| ChangedView { key: key.into(), before: json!(null), after: json!(after) };
-        let view = TrialView {
-            changed: vec![changed("log.level", "warn"), changed("politeness.min_delay", "")],
-            queued: TrialPart { of: 629, looked: 617, ..TrialPart::default() },
-            ..TrialView::default()
-        };
-        let expected = "log.level: \"debug\" -> \"warn\"\n\
-                        politeness.min_delay: \"2s\" -> \"1s\" (built in)\n\
-                        617 of 629 queued URLs looked at\n  \
-                        12 were not looked at: in flight, waiting for another try, or gone meanwhile\n  \
-                        none would be turned away\n\
-                        0 of 0 rejected URLs looked at\n  \
-                        none would be readmitted\n";
-        assert_eq!(tried(&view, &now, false), expected);
-    }
-
-    #[test]
-    fn the_history_has_a_line_for_each_key_of_each_change() {
-        let change = |generation: u32, undoes: Option<u32>, undone, after: Value| {
-            let changed = json!([{"key": "scope.exclude", "before": null, "after": after}]);
-            json!({"generation": generation, "at": 1_714_979_289_000_u64, "by": "admin", "undoes": undoes, "undone": undone, "changed": changed})
-        };
-        let changes = json!([change(3, Some(2), false, json!(null)), change(2, None, true, json!(["/a"]))]);
-        let text = history(&serde_json::from_value::<Vec<ChangeView>>(changes).unwrap());
-        let expected = "generation  when                  by     key            before         after          note\n         \
-                        3  2024-05-06T07:08:09Z  admin  scope.exclude  as configured  as configured  takes back 2\n         \
-                        2  2024-05-06T07:08:09Z  admin  scope.exclude  as configured  [\"/a\"]         taken back\n";
-        assert_eq!(text, expected);
-        assert_eq!(history(&[]), "no change was made yet\n");
     }
 }

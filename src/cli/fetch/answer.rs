@@ -157,27 +157,16 @@ impl Answer {
         for (i, (name, value)) in self.headers.iter().enumerate() {
             rows.add(if i == 0 { "headers" } else { "" }, &format!("{name}: {value}"));
         }
-        if let Some(redirect) = &self.redirect {
-            rows.add("redirect", &redirect.said);
-        }
+        rows.add_some("redirect", self.redirect.as_ref().map(|redirect| &redirect.said));
         rows.add("kind", &self.kind_said());
-        if !self.x_robots_tag.is_empty() {
-            rows.add("x-robots-tag", &self.x_robots_tag.join(" "));
-        }
-        if !self.notes.is_empty() {
-            rows.add("notes", &self.notes.join(" "));
-        }
-        for (name, value) in [("canonical", &self.canonical), ("usage", &self.usage)] {
-            if let Some(value) = value {
-                rows.add(name, value);
-            }
-        }
+        rows.add_some("x-robots-tag", (!self.x_robots_tag.is_empty()).then(|| self.x_robots_tag.join(" ")));
+        rows.add_some("notes", (!self.notes.is_empty()).then(|| self.notes.join(" ")));
+        rows.add_some("canonical", self.canonical.as_ref());
+        rows.add_some("usage", self.usage.as_ref());
         if let Some(page) = &self.page {
             page.rows(rows);
         }
-        if let Some(kind) = &self.not_parsed {
-            rows.add("page", &format!("not parsed: {kind}"));
-        }
+        rows.add_some("page", self.not_parsed.as_ref().map(|kind| format!("not parsed: {kind}")));
         self.links.iter().for_each(|link| rows.add("links", &link.line(false)));
     }
 
@@ -195,9 +184,7 @@ impl Answer {
         }
         let cut = self.cut.map(|why| format!(", cut: {why}")).unwrap_or_default();
         rows.add("bytes", &format!("{} body, {} received{cut}", self.body_bytes, self.wire_bytes));
-        if let Some(fault) = &self.tls_fault {
-            rows.add("certificate", fault);
-        }
+        rows.add_some("certificate", self.tls_fault.as_ref());
     }
 
     fn kind_said(&self) -> String {

@@ -36,9 +36,9 @@ impl Judged {
 /// Judges by the settings, with the scope of a crawl that begins here.
 pub(super) struct Judge<'s> {
     pub session: &'s Session,
-    scope: Scope,
+    pub scope: Scope,
     /// The URL asked for is a seed of that crawl.
-    is_seed: bool,
+    pub is_seed: bool,
     /// How deep links are followed from it.
     max_depth: Option<u16>,
 }
@@ -54,16 +54,6 @@ impl<'s> Judge<'s> {
         let said =
             rules.settings.crawl.seeds.iter().find(|seed| rules.canon.parse(&seed.url).is_ok_and(|u| u == *start));
         Ok(Self { session, scope, is_seed, max_depth: said.and_then(|seed| seed.max_depth) })
-    }
-
-    /// Whether this URL is a seed of that crawl, as far as it is asked for.
-    pub(super) fn is_seed(&self) -> bool {
-        self.is_seed
-    }
-
-    /// The scope of that crawl.
-    pub(super) fn scope(&self) -> &Scope {
-        &self.scope
     }
 
     /// What traps, scope and filters say of a URL at a depth.
@@ -87,7 +77,7 @@ impl<'s> Judge<'s> {
     /// What the rules say of where `hops` redirects lead, the target of a seed's joining the scope. True when that widened it.
     pub(super) fn hop(&mut self, to: &PageUrl, hops: usize) -> (Judged, bool) {
         let widened = self.is_seed && self.scope.join_host(to.host());
-        let max = self.session.max_redirects();
+        let max = self.session.rules.settings.fetch.max_redirects;
         let judged = match self.rules(to, 0, LINK) {
             Judged { reason: None, .. } if hops > usize::from(max) => {
                 let rule = format!("{} in a row: fetch.max_redirects allows {max}", counted(hops as u64, "redirect"));

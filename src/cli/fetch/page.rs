@@ -78,25 +78,15 @@ impl PageReport {
 
     pub(super) fn rows(&self, rows: &mut Rows) {
         rows.add("charset", &format!("{} (told by: {})", self.charset, self.charset_source));
-        if let Some(end) = self.sitemap {
-            rows.add("sitemap", end);
-        }
+        rows.add_some("sitemap", self.sitemap);
         rows.add("title", self.title.as_deref().unwrap_or("-"));
-        let told = [("description", &self.description), ("base", &self.base)];
-        for (name, value) in told {
-            if let Some(value) = value {
-                rows.add(name, value);
-            }
-        }
-        if !self.keywords.is_empty() {
-            rows.add("keywords", &self.keywords.join(", "));
-        }
+        rows.add_some("description", self.description.as_ref());
+        rows.add_some("base", self.base.as_ref());
+        rows.add_some("keywords", (!self.keywords.is_empty()).then(|| self.keywords.join(", ")));
         let robots = Directives { noindex: self.noindex, nofollow: self.nofollow, noarchive: self.noarchive };
         let names: Vec<&str> = robots.names().collect();
         rows.add("directives", if names.is_empty() { "none".into() } else { names.join(" ") }.as_str());
-        if let Some(extracted) = &self.extracted {
-            rows.add("extracted", &extracted.to_string());
-        }
+        rows.add_some("extracted", self.extracted.as_ref().map(ToString::to_string));
         let cut = if self.links_cut { ", more were cut off" } else { "" };
         let taken = self.links.iter().filter(|link| link.verdict == TAKE).count();
         rows.add("links", &format!("{}, of which a crawl takes {taken}{cut}", self.links.len()));
@@ -160,7 +150,7 @@ fn entries(judge: &Judge<'_>, read: &Read, url: &PageUrl, page: &Page, map: &Sit
     let (rules, (found, via)) = (&judge.session.rules, read.way());
     let named = map.entries.iter().map(|entry| entry.loc.as_str());
     let joiner = judge.session.live.canon.joiner_of(named, url.to_url(), Some(page.charset));
-    let sites = Sites::of(url, via, found.is_sitemap()).given(judge.is_seed());
+    let sites = Sites::of(url, via, found.is_sitemap()).given(judge.is_seed);
     let mut chooser = Chooser::new(sites, found, rules.settings.sitemaps.file_rules());
     let mut known: HashSet<PageUrl> = read.next().into_iter().map(|(next, _)| next).chain([url]).cloned().collect();
     let mut report = |entry: &Entry| {

@@ -76,7 +76,7 @@ impl Report {
 
     /// A URL, or its robots.txt, that gave no answer.
     pub(super) fn failed(hops: Vec<Hop>, checks: Checks, fault: &NoAnswer) -> Self {
-        let failed = Some(FailedReport { reason: fault.reason(), detail: fault.to_string() });
+        let failed = Some(FailedReport { reason: fault.reason.as_str(), detail: fault.to_string() });
         Self { failed, ..Self::refused(hops, checks) }
     }
 
@@ -133,9 +133,7 @@ impl Report {
             }
             (None, _) => rows.add("failed", self.failed.as_ref().map_or("", |failed| &failed.detail)),
         }
-        if let Some(stopped) = &self.stopped {
-            rows.add("stopped", &stopped.detail);
-        }
+        rows.add_some("stopped", self.stopped.as_ref().map(|stopped| &stopped.detail));
         rows.0
     }
 }
@@ -183,9 +181,8 @@ impl Checks {
     /// Lines about the URL: of a hop under its own name, else under the names of the checks.
     pub(super) fn rows(&self, is_hop: bool, rows: &mut Rows) {
         let name = |name: &'static str| if is_hop { "" } else { name };
-        if let Some(written) = &self.written {
-            rows.add(name("written"), &format!("{}{written}", if is_hop { "written as " } else { "" }));
-        }
+        let before = if is_hop { "written as " } else { "" };
+        rows.add_some(name("written"), self.written.as_ref().map(|written| format!("{before}{written}")));
         let rules = &self.rules;
         let said = if rules.verdict == "take" { format!("take: {}", rules.rule) } else { rules.verdict.clone() };
         rows.add(name("rules"), &format!("{}{said}", if is_hop { "rules: " } else { "" }));
@@ -203,9 +200,7 @@ impl Robots {
     fn rows(&self, name: &str, rows: &mut Rows) {
         rows.add(name, &format!("{} {}", self.url, self.outcome));
         rows.add("", &format!("{}: {}", if self.allowed { "allow" } else { "disallow" }, self.line));
-        if let Some(delay) = self.crawl_delay_seconds {
-            rows.add("", &format!("Crawl-delay: {delay} s"));
-        }
+        rows.add_some("", self.crawl_delay_seconds.map(|delay| format!("Crawl-delay: {delay} s")));
         self.sitemaps.iter().for_each(|map| rows.add("", &format!("Sitemap: {map}")));
     }
 }
@@ -217,5 +212,10 @@ impl Rows {
     pub(super) fn add(&mut self, name: &str, value: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.0, "{name:<12} {}", escaped(value));
+    }
+
+    /// A line of what is there.
+    pub(super) fn add_some(&mut self, name: &str, value: Option<impl AsRef<str>>) {
+        value.into_iter().for_each(|value| self.add(name, value.as_ref()));
     }
 }

@@ -80,15 +80,8 @@ pub(super) struct Reply {
 /// Why there is no answer.
 #[derive(Clone, Debug)]
 pub(super) struct NoAnswer {
-    reason: Failure,
+    pub reason: Failure,
     detail: String,
-}
-
-impl NoAnswer {
-    /// Its name in `domain::reason`.
-    pub(super) fn reason(&self) -> &'static str {
-        self.reason.as_str()
-    }
 }
 
 impl fmt::Display for NoAnswer {
@@ -179,15 +172,6 @@ impl Session {
             return Err(CliError::usage(why));
         }
         self.rules.canon.parse(url).map_err(|e| CliError::usage(format!("{url}: {e}")))
-    }
-
-    pub(super) fn max_redirects(&self) -> u8 {
-        self.rules.settings.fetch.max_redirects
-    }
-
-    /// A hop to a public address needs a contact as a seed does.
-    pub(super) fn contact_for(&self, url: &PageUrl) -> Result<(), CliError> {
-        Ok(self.rules.settings.contact_for(&[url.as_str().to_owned()])?)
     }
 
     /// One request, not before the gap after the last one to the same host is over; redirects are answers.

@@ -27,7 +27,7 @@ pub(super) async fn visit(session: &Session, start: PageUrl, written: &str, foll
     let (mut at, mut written, mut been, mut hops) = (start, Some(written.to_owned()), Vec::new(), Vec::new());
     loop {
         let mut checks = Checks::of(&at, written.take(), &judge.rules(&at, 0, LINK));
-        let robots = match session.robots(&at, judge.scope()).await {
+        let robots = match session.robots(&at, &judge.scope).await {
             Ok(robots) => robots,
             Err(fault) => return Ok(Report::failed(hops, checks, &fault)),
         };
@@ -45,7 +45,8 @@ pub(super) async fn visit(session: &Session, start: PageUrl, written: &str, foll
         let (redirect, stopped) = onward(&mut judge, &read, &reply, &been);
         match read.next() {
             Some((next, way)) if follow && stopped.is_none() => {
-                session.contact_for(next)?;
+                // A hop to a public address needs a contact as a seed does.
+                session.rules.settings.contact_for(&[next.to_string()])?;
                 hops.push(Hop::new(checks, reply.fetched.status, way, next));
                 written = read.written(&reply);
                 at = next.clone();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::pass::Pass;
 use super::{CheckError, Fault, Note, Result};
 use crate::recovery::checkpoint::uploads;
-use crate::recovery::if_there;
+use crate::recovery::{if_there, names_in};
 use crate::storage::keys::PageKey;
 use crate::storage::read;
 use crate::storage::values::{DoneKind, FileLengths, PageRecord};
@@ -58,7 +58,8 @@ pub enum Whereabouts {
 impl Files {
     pub fn look(pass: &mut Pass<'_>, place: &ArchivePlace) -> Result<Self> {
         let file_lengths = read::meta::<FileLengths>(pass.storage, ()).ok().flatten();
-        let names = names_in(&place.warc)?;
+        let names = names_in(&place.warc).map_err(CheckError::io("list", &place.warc))?;
+        let names: BTreeSet<String> = names.into_iter().collect();
         let mut files = Self {
             elsewhere: uploaded(&place.data.join(uploads::LIST))?,
             place: place.clone(),
@@ -170,16 +171,6 @@ impl Files {
         files.warcs = self.warcs.len() as u64;
         files.elsewhere = absent.len() as u64;
     }
-}
-
-/// Names in a folder; none when there is no folder.
-fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
-    let entries = if_there(std::fs::read_dir(dir)).map_err(CheckError::io("list", dir))?;
-    let mut names = BTreeSet::new();
-    for entry in entries.into_iter().flatten() {
-        names.extend(entry.map_err(CheckError::io("list", dir))?.file_name().into_string().ok());
-    }
-    Ok(names)
 }
 
 /// A file's length; 0 when it is not there.

@@ -7,12 +7,13 @@ use super::stream::{Stream, each_chunk};
 use super::{Fault, Result, queue, urls};
 use crate::domain::fingerprint::{CrawlId, HostKey};
 use crate::domain::partition::Partition;
-use crate::storage::Batch;
+use crate::storage::Family;
 use crate::storage::keys::{HostAt, HostCrawl, Key};
 use crate::storage::tables::{self, Failed, HostState, Pages, Parked, Queue, Rejected, Seen, Table, Waiting};
-use crate::storage::values::{self, HostCounts, Place};
+use crate::storage::values::{self, HostCounts, Place, Value};
 
 /// The families side by side.
+#[derive(Default)]
 pub struct Walk {
     names: Stream<HostState>,
     /// The host named last: it may have records in several crawls.
@@ -51,16 +52,7 @@ impl Unit {
 }
 
 pub fn hosts(pass: &mut Pass<'_>) -> Result<()> {
-    let mut walk = Walk {
-        names: Stream::all(),
-        named: None,
-        queue: Stream::all(),
-        counts: Stream::all(),
-        seen: Stream::all(),
-        pages: Stream::all(),
-        rejected: Stream::all(),
-        failed: Stream::all(),
-    };
+    let mut walk = Walk::default();
     let kept_any = !pass.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
     while let Some(at) = walk.next_unit(pass)? {
         let prefix = at.encode();
@@ -168,8 +160,12 @@ fn counts(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, changing: bool)
     if misplaced {
         let detail = format!("{:?} with {} URLs in its queue", stored.place, right.queued_total());
         pass.find(Fault::HostPlace, &unit.shown(), &detail, |batch| {
-            leave(batch, at.host_at(), stored.place);
-            enter(batch, at.host_at(), right.place);
+            if let Some((row, key)) = entry_of(at.host_at(), stored.place) {
+                batch.delete_raw(row, key);
+            }
+            if let Some((row, key)) = entry_of(at.host_at(), right.place) {
+                batch.put_raw(row, key, Value::encode(&()));
+            }
             batch.put::<tables::HostCounts>(&at, right);
         })?;
     }
@@ -178,26 +174,16 @@ fn counts(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, changing: bool)
 
 /// True when the host has the row entry that its place says.
 fn stands(pass: &Pass<'_>, at: HostAt, place: Place) -> Result<bool> {
-    Ok(match place {
-        Place::None | Place::Held => true,
-        Place::Waiting { rank, order } => pass.look_one::<Waiting>(&at.waiting(rank, order))?.is_some(),
-        Place::Parked { time } => pass.look_one::<Parked>(&at.parked(time))?.is_some(),
-    })
+    let Some((row, key)) = entry_of(at, place) else { return Ok(true) };
+    Ok(pass.storage.get(row, &key)?.is_some_and(|entry| <() as Value>::decode(&entry).is_ok()))
 }
 
-fn leave(batch: &mut Batch, at: HostAt, place: Place) {
+/// The entry of a row that a place stands for, if it stands for one.
+fn entry_of(at: HostAt, place: Place) -> Option<(Family, Vec<u8>)> {
     match place {
-        Place::None | Place::Held => {}
-        Place::Waiting { rank, order } => batch.delete::<Waiting>(&at.waiting(rank, order)),
-        Place::Parked { time } => batch.delete::<Parked>(&at.parked(time)),
-    }
-}
-
-fn enter(batch: &mut Batch, at: HostAt, place: Place) {
-    match place {
-        Place::None | Place::Held => {}
-        Place::Waiting { rank, order } => batch.put::<Waiting>(&at.waiting(rank, order), &()),
-        Place::Parked { time } => batch.put::<Parked>(&at.parked(time), &()),
+        Place::None | Place::Held => None,
+        Place::Waiting { rank, order } => Some((Waiting::FAMILY, at.waiting(rank, order).encode())),
+        Place::Parked { time } => Some((Parked::FAMILY, at.parked(time).encode())),
     }
 }
 

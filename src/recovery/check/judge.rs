@@ -4,7 +4,7 @@
 use crate::base::time::UnixMillis;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
-use crate::domain::reason::{Failure, Rejection};
+use crate::domain::reason::Failure;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::{
     Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, RANKS, UrlState,
@@ -204,11 +204,6 @@ pub fn differences(stored: &Counters, counted: &Counters) -> Vec<String> {
     let told = |name: &String| !matches!(name.as_str(), "next_seq" | "next_commit" | "fed");
     let differ = a.iter().filter(|(name, value)| told(name) && b.get(*name) != Some(value));
     differ.map(|(name, value)| format!("{name} {value}, counted {}", b.get(name).unwrap_or(value))).collect()
-}
-
-/// True for rejections that are kept in full, when the settings keep any.
-pub fn is_kept(reason: Rejection) -> bool {
-    reason != Rejection::Collision
 }
 
 #[cfg(test)]

@@ -60,12 +60,12 @@ pub fn unsynced(pass: &mut Pass<'_>) -> Result<()> {
         pass.totals.counters.next_commit = pass.totals.counters.next_commit.max(number.saturating_add(1));
         let keys: Vec<_> = list.0.iter().map(|page| page.page).collect();
         let pages = pass.look::<Pages>(&keys)?;
-        let fits = |(listed, page): (&UnsyncedPage, Option<_>)| {
-            page.is_some_and(|p: PageRecord| p.warc.as_ref() == Some(&listed.warc))
+        let fits = |(listed, page): &(&UnsyncedPage, Option<PageRecord>)| {
+            page.as_ref().is_some_and(|page| page.warc.as_ref() == Some(&listed.warc))
         };
-        let fit: Vec<bool> = list.0.iter().zip(pages).map(fits).collect();
-        let left = Unsynced(list.0.iter().zip(&fit).filter(|(_, fits)| **fits).map(|(l, _)| l.clone()).collect());
-        for (listed, _) in list.0.iter().zip(&fit).filter(|(_, fits)| !**fits) {
+        let (left, strays): (Vec<_>, Vec<_>) = list.0.iter().zip(pages).partition(fits);
+        let left = Unsynced(left.into_iter().map(|(listed, _)| listed.clone()).collect());
+        for (listed, _) in strays {
             let subject = format!("{}", listed.page.url);
             pass.find(Fault::UnsyncedStray, &subject, &format!("in list {number}"), |batch| {
                 batch.put_meta(number, &left)
@@ -90,14 +90,14 @@ fn lists(pass: &Pass<'_>) -> Result<Vec<(u64, Unsynced)>> {
 
 /// Every robots.txt decodes.
 pub fn robots(pass: &mut Pass<'_>) -> Result<()> {
-    let mut robots = Stream::<Robots>::all();
+    let mut robots = Stream::<Robots>::default();
     while robots.next_in(pass, &[])?.is_some() {}
     Ok(())
 }
 
 /// Every seed is that of its key.
 pub fn seeds(pass: &mut Pass<'_>) -> Result<()> {
-    let mut seeds = Stream::<Seeds>::all();
+    let mut seeds = Stream::<Seeds>::default();
     while let Some(row) = seeds.next_in(pass, &[])? {
         if pass.url_at(&row.value.url, row.key).is_none() {
             let why = "is not the URL of this seed's key";

@@ -42,7 +42,6 @@ use crate::domain::url::Canonicaliser;
 use crate::storage::tables::{Queue, Waiting};
 use crate::storage::values::Counters;
 use crate::storage::{Storage, StorageError, read};
-use crate::warc::WarcError;
 
 pub use files::ArchivePlace;
 use files::Files;
@@ -84,9 +83,6 @@ pub struct CheckRules {
 pub enum CheckError {
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The archive refused a repair.
-    #[error(transparent)]
-    Warc(#[from] WarcError),
     /// A file could not be read or written.
     #[error("could not {doing} {path}: {source}; mend the disk or the permissions, then check again")]
     Io { doing: &'static str, path: PathBuf, source: io::Error },

@@ -85,7 +85,7 @@ impl<'a> Pass<'a> {
 
     /// Notes a finding; a repair makes the changes that `mend` puts into the batch.
     pub fn find(&mut self, fault: Fault, subject: &str, detail: &str, mend: impl FnOnce(&mut Batch)) -> Result<()> {
-        self.report.find(fault, || format!("{subject}: {detail}"));
+        self.report.findings.entry(fault).or_default().add(|| format!("{subject}: {detail}"));
         if self.repairing { self.mend(fault, subject, detail, mend) } else { Ok(()) }
     }
 
@@ -103,7 +103,7 @@ impl<'a> Pass<'a> {
     /// Something was mended in another way than by [`Pass::find`].
     pub fn mended(&mut self, fault: Fault, subject: &str, detail: &str) {
         self.changes += 1;
-        self.report.mended(fault, || format!("{subject}: {detail}"));
+        self.report.repaired.entry(fault).or_default().add(|| format!("{subject}: {detail}"));
         (self.tell)(Event::Mended { fault, subject, detail });
     }
 
@@ -114,19 +114,14 @@ impl<'a> Pass<'a> {
     }
 
     pub fn note(&mut self, note: Note, example: impl FnOnce() -> String) {
-        self.report.note(note, example);
+        self.report.notes.entry(note).or_default().add(example);
     }
 
     /// Records were read.
     pub fn read(&mut self, family: Family, n: u64) {
         let count = self.report.records.entry(family.name()).or_default();
         *count += n;
-        let count = *count;
-        self.progress(family.name(), count);
-    }
-
-    pub fn progress(&mut self, what: &'static str, count: u64) {
-        (self.tell)(Event::Read { what, count });
+        (self.tell)(Event::Read { what: family.name(), count: *count });
     }
 
     /// Writes what is pending.
@@ -153,18 +148,13 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// A new place in a queue. Its number is reserved on disk before anything can be written that uses it.
-    fn place(&mut self, depth: u16) -> Result<rank::Place> {
-        let number = self.number()?;
-        Ok(self.rules.ranker.place(depth, None, number))
-    }
-
     /// A new place in `waiting`.
     pub fn host_order(&mut self) -> Result<u64> {
         let number = self.number()?;
         Ok(self.rules.ranker.host_order(number))
     }
 
+    /// A number for a new place, reserved on disk before anything can be written that uses it.
     fn number(&mut self) -> Result<u64> {
         let number = self.next;
         self.next += 1;
@@ -203,7 +193,8 @@ impl<'a> Pass<'a> {
     /// place in a row. What else is to be counted is counted in the next round.
     pub fn queue_again(&mut self, key: SeenKey, url: &PageUrl, entry: &QueueEntry) -> Result<Batch> {
         self.flush()?; // the host's counts are read as they will be
-        let rank::Place { rank, order } = self.place(entry.depth)?;
+        let number = self.number()?;
+        let rank::Place { rank, order } = self.rules.ranker.place(entry.depth, None, number);
         let mut batch = Batch::new();
         let (host, at) = (key.host_crawl(), key.host_crawl().host_at());
         let mut counts = self.look_one::<HostCounts>(&host)?.unwrap_or_default();

@@ -155,8 +155,9 @@ pub struct Told {
 }
 
 impl Told {
-    fn add(&mut self, count: u64, example: impl FnOnce() -> String) {
-        self.count = self.count.saturating_add(count);
+    /// One more.
+    pub(super) fn add(&mut self, example: impl FnOnce() -> String) {
+        self.count = self.count.saturating_add(1);
         if self.examples.len() < EXAMPLES {
             self.examples.push(example());
         }
@@ -215,28 +216,11 @@ impl Report {
         self.records.get("seen").copied().unwrap_or(0)
     }
 
-    pub(super) fn find(&mut self, fault: Fault, example: impl FnOnce() -> String) {
-        self.findings.entry(fault).or_default().add(1, example);
-    }
-
-    pub(super) fn mended(&mut self, fault: Fault, example: impl FnOnce() -> String) {
-        self.repaired.entry(fault).or_default().add(1, example);
-    }
-
-    pub(super) fn note(&mut self, note: Note, example: impl FnOnce() -> String) {
-        self.notes.entry(note).or_default().add(1, example);
-    }
-
     /// Begins a round anew; what was repaired is remembered.
     pub(super) fn again(&mut self) {
         let Self { repaired, dropped, rounds, files, .. } = std::mem::take(self);
-        *self = Self {
-            repaired,
-            dropped,
-            rounds: rounds + 1,
-            files: files.map(|_| FilesRead::default()),
-            ..Self::default()
-        };
+        let files = files.map(|_| FilesRead::default());
+        *self = Self { repaired, dropped, rounds: rounds + 1, files, ..Self::default() };
     }
 }
 

@@ -32,23 +32,22 @@ pub struct Stream<T: Table> {
     quiet: bool,
 }
 
-impl<T: Table> Stream<T> {
-    pub fn all() -> Self {
-        Self::range(Vec::new(), Vec::new())
+impl<T: Table> Default for Stream<T> {
+    /// All of them.
+    fn default() -> Self {
+        Self { from: Vec::new(), until: Vec::new(), ready: VecDeque::new(), over: false, quiet: false }
     }
+}
 
+impl<T: Table> Stream<T> {
     /// All of them, read a second time: nothing is counted or found.
     pub fn quiet() -> Self {
-        Self { quiet: true, ..Self::all() }
+        Self { quiet: true, ..Self::default() }
     }
 
     /// Those whose keys begin with `prefix`, read a second time.
     pub fn quiet_in(prefix: &[u8]) -> Self {
-        Self { quiet: true, ..Self::range(prefix.to_vec(), successor(prefix)) }
-    }
-
-    fn range(from: Vec<u8>, until: Vec<u8>) -> Self {
-        Self { from, until, ready: VecDeque::new(), over: false, quiet: false }
+        Self { from: prefix.to_vec(), until: successor(prefix), ..Self::quiet() }
     }
 
     /// The next, which stays.
@@ -164,7 +163,7 @@ pub fn each_chunk<T: Table>(
     pass: &mut Pass<'_>,
     mut act: impl FnMut(&mut Pass<'_>, &[Row<T>]) -> Result<()>,
 ) -> Result<()> {
-    let mut rows = Stream::<T>::all();
+    let mut rows = Stream::<T>::default();
     loop {
         let chunk = rows.chunk_in(pass, &[], TOGETHER)?;
         if chunk.is_empty() {

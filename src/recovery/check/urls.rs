@@ -2,14 +2,14 @@
 
 use super::files::Whereabouts;
 use super::hosts::{Unit, Walk};
-use super::judge::{is_kept, mark_of_page};
+use super::judge::mark_of_page;
 use super::lost::Want;
 use super::pass::Pass;
 use super::stream::{Row, TOGETHER};
 use super::{Fault, Note, Result, meta, queue};
 use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
-use crate::domain::reason::Failure;
+use crate::domain::reason::{Failure, Rejection};
 use crate::storage::error::hex;
 use crate::storage::keys::{DueKey, Key, SeenKey};
 use crate::storage::tables::{Due, Failed, Pages, Rejected, Seen, Table};
@@ -166,7 +166,8 @@ fn kept(
             let right = RejectedValue { reason: *reason, ..row.clone() };
             pass.find(Fault::RejectedUnmarked, &row.url, &detail, |b| b.put::<Rejected>(&key, &right))
         }
-        (UrlState::Rejected { reason, generation, reach }, None) if is_kept(*reason) => {
+        // No collision is kept in full.
+        (UrlState::Rejected { reason, generation, reach }, None) if *reason != Rejection::Collision => {
             let name = hex(&key.encode());
             if !(pass.rules.record_rejected && kept_any) {
                 pass.note(Note::NotKept, || name);

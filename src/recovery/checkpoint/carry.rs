@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::manifest::{MANIFEST, Manifest, Stored, is_name};
 use super::place::{Place, Target, fetch, put_verified, read_small};
 use super::restore::{Destination, Restored, Source, aside_name, own};
-use super::swap::{Ground, Plan, Swap, ground, settle};
+use super::swap::{Plan, Swap, is_live, settle};
 use super::verify::{damage, whole};
 use super::{CheckpointError, Result, files, lines, uploads};
 use crate::base::fault::Faults;
@@ -137,7 +137,7 @@ pub fn find(source: &Target, endpoint: Option<&str>) -> Result<(Target, Manifest
 /// those of the place.
 pub fn import(source: &Target, endpoint: Option<&str>, to: &Destination, faults: &Faults) -> Result<Restored> {
     settle(&to.data, faults)?;
-    if ground(&to.data)? == Ground::Live {
+    if is_live(&to.data)? {
         return Err(CheckpointError::Taken(to.data.clone()));
     }
     let (target, manifest) = find(source, endpoint)?;

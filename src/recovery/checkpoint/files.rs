@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{CheckpointError, Result};
 use crate::base::disk::own;
-use crate::recovery::if_there;
+use crate::recovery::{if_there, names_in};
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
@@ -108,15 +108,7 @@ pub fn remove_dir(dir: &Path) -> Result<()> {
 
 /// The names in a folder, sorted; none when it is not there.
 pub fn names(dir: &Path) -> Result<Vec<String>> {
-    let listed = || -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(dir)? {
-            names.extend(entry?.file_name().into_string().ok());
-        }
-        names.sort_unstable();
-        Ok(names)
-    };
-    if_there(listed()).map(Option::unwrap_or_default).map_err(CheckpointError::io("list", dir))
+    names_in(dir).map_err(CheckpointError::io("list", dir))
 }
 
 #[cfg(test)]

@@ -57,11 +57,6 @@ pub(super) fn stage(data: &Path, staging: &Path, manifest: &Manifest) -> Result<
 fn files_of(data: &Path) -> Result<Vec<PathBuf>> {
     let mut aside = files::names(data)?;
     aside.retain(|name| name.starts_with("replaced-"));
-    aside.sort_unstable();
     let all = std::iter::once(data.to_owned()).chain(aside.iter().rev().map(|name| data.join(name)));
-    Ok(all.map(|dir| dir.join(uploads::JSONL)).filter(|path| is_file(path)).collect())
-}
-
-fn is_file(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.is_file())
+    Ok(all.map(|dir| dir.join(uploads::JSONL)).filter(|path| path.is_file()).collect())
 }

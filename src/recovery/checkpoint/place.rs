@@ -1,7 +1,7 @@
 //! Where copies go and come from: a folder, or a store that speaks S3. Keys are paths with `/`.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -54,10 +54,10 @@ impl Target {
     pub fn below(&self, name: &str) -> Self {
         match self {
             Self::Folder(dir) => Self::Folder(dir.join(name)),
-            Self::S3 { bucket, prefix } if prefix.is_empty() => {
-                Self::S3 { bucket: bucket.clone(), prefix: name.to_owned() }
+            Self::S3 { bucket, prefix } => {
+                let prefix = format!("{prefix}/{name}").trim_start_matches('/').to_owned();
+                Self::S3 { bucket: bucket.clone(), prefix }
             }
-            Self::S3 { bucket, prefix } => Self::S3 { bucket: bucket.clone(), prefix: format!("{prefix}/{name}") },
         }
     }
 
@@ -136,7 +136,7 @@ impl Place for FolderPlace {
 
     fn folders(&self) -> Result<Vec<String>> {
         let mut names = files::names(&self.0)?;
-        names.retain(|name| fs::metadata(self.0.join(name)).is_ok_and(|m| m.is_dir()));
+        names.retain(|name| self.0.join(name).is_dir());
         Ok(names)
     }
 

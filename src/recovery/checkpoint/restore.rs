@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::manifest::Manifest;
-use super::swap::{Ground, Plan, Swap, ground, settle};
+use super::swap::{Plan, Swap, is_live, settle};
 use super::verify::{absent, verify, whole};
 use super::{CheckpointError, Result, files, lines, make, uploads};
 use crate::base::fault::Faults;
@@ -72,8 +72,8 @@ pub struct Restored {
 /// [`CheckpointError::NotEmpty`]: nothing was changed. Others: the former state stands, or the next start goes on.
 pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Restored> {
     settle(&to.data, faults)?;
-    let ground = ground(&to.data)?;
-    if ground == Ground::Live && !to.force {
+    let is_live = is_live(&to.data)?;
+    if is_live && !to.force {
         return Err(CheckpointError::Live(to.data.clone()));
     }
     let (manifest, mut missing) = checked(from, to)?;
@@ -100,7 +100,7 @@ pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Resto
         plan.place.push(to.warc_dir.clone());
         plan.place.extend(stage_small(&from.data, &staging, uploads::LIST)?);
     }
-    if ground == Ground::Free {
+    if !is_live {
         plan.place.extend(stage_small(&from.dir, &staging, MARKER)?); // last: before it this is no data folder
     }
     files::sync_dir(&staging)?;

@@ -162,27 +162,18 @@ fn lock_database(data: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Whether a state may be put into a folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
-    /// New or empty.
-    Free,
-    /// A data folder.
-    Live,
-}
-
-/// Looks at a folder that a state is to be put into.
+/// Looks at a folder that a state is to be put into: whether it is a data folder, or new or empty.
 ///
 /// # Errors
 /// [`CheckpointError::NotEmpty`] for a folder with other things in it.
-pub fn ground(data: &Path) -> Result<Ground> {
+pub fn is_live(data: &Path) -> Result<bool> {
     if data.join(MARKER).exists() {
-        return Ok(Ground::Live);
+        return Ok(true);
     }
     let free = files::names(data)?
         .iter()
         .all(|n| matches!(n.as_str(), STAGING | "lost+found" | "FORMAT.new" | "RESTORING.new"));
-    if free { Ok(Ground::Free) } else { Err(CheckpointError::NotEmpty(data.to_owned())) }
+    if free { Ok(false) } else { Err(CheckpointError::NotEmpty(data.to_owned())) }
 }
 
 #[cfg(test)]
@@ -248,12 +239,12 @@ mod tests {
     #[test]
     fn a_folder_of_something_else_is_no_ground() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(ground(&folder.path().join("new")).unwrap(), Ground::Free);
+        assert!(!is_live(&folder.path().join("new")).unwrap());
         fs::create_dir(folder.path().join(STAGING)).unwrap();
-        assert_eq!(ground(folder.path()).unwrap(), Ground::Free);
+        assert!(!is_live(folder.path()).unwrap());
         fs::write(folder.path().join("thesis.txt"), "x").unwrap();
-        assert!(matches!(ground(folder.path()), Err(CheckpointError::NotEmpty(_))));
+        assert!(matches!(is_live(folder.path()), Err(CheckpointError::NotEmpty(_))));
         fs::write(folder.path().join(MARKER), "x").unwrap();
-        assert_eq!(ground(folder.path()).unwrap(), Ground::Live);
+        assert!(is_live(folder.path()).unwrap());
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa::admin::auth::Keys;
-use lycosa::admin::{AdminServer, Control, Entrance};
+use lycosa::admin::{AdminServer, Control, Entrance, Listening};
 use lycosa::app::NodeControl;
 
 use lycosa::testweb::TestWebConfig;
@@ -60,7 +60,8 @@ impl Desk {
     pub fn of(live: &Live<'_>) -> Self {
         let control = Arc::new(NodeControl(live.node.clone()));
         let node = Some(live.node.clone());
-        Self(AdminServer::start("127.0.0.1:0".parse().unwrap(), Entrance::new(Keys::default()), control, node).unwrap())
+        let listening = Listening::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        Self(AdminServer::serve(listening, Entrance::new(Keys::default()), control, node).unwrap())
     }
 
     /// Status, head and body of the answer.

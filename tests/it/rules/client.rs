@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lycosa::admin::auth::Keys;
-use lycosa::admin::{AdminServer, Entrance};
+use lycosa::admin::{AdminServer, Entrance, Listening};
 use lycosa::app::NodeControl;
 
 use serde_json::Value;
@@ -21,10 +21,10 @@ pub struct Admin(AdminServer);
 
 impl Admin {
     pub fn of(live: &Live<'_>) -> Self {
-        let listen = "127.0.0.1:0".parse().unwrap();
+        let listening = Listening::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let control = Arc::new(NodeControl(live.node.clone()));
         let entrance = Entrance::new(Keys::default());
-        Self(AdminServer::start(listen, entrance, control, Some(live.node.clone())).unwrap())
+        Self(AdminServer::serve(listening, entrance, control, Some(live.node.clone())).unwrap())
     }
 
     /// Asks and gives status and body.

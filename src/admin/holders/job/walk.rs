@@ -244,13 +244,10 @@ fn regular(path: &Path) -> io::Result<File> {
 }
 
 /// Why a file was not read to its end.
+#[derive(Debug, thiserror::Error)]
 enum Stopped {
-    Job(JobError),
+    #[error(transparent)]
+    Job(#[from] JobError),
+    #[error("{0}")]
     File(String),
-}
-
-impl From<JobError> for Stopped {
-    fn from(error: JobError) -> Self {
-        Self::Job(error)
-    }
 }
