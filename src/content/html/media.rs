@@ -28,8 +28,8 @@ const ENDINGS: [u64; 50] = packed([
 /// Parts of names of `data-` attributes that hold an address for a script.
 #[rustfmt::skip]
 const LAZY: [&[u8]; 19] = [
-    b"src", b"orig", b"image", b"img", b"lazy", b"poster", b"video", b"audio", b"file", b"full", b"large", b"thumb", b"bg",
-    b"background", b"photo", b"zoom", b"pic", b"hires", b"echo",
+    b"src", b"orig", b"image", b"img", b"lazy", b"poster", b"video", b"audio", b"file", b"full", b"large", b"thumb",
+    b"bg", b"background", b"photo", b"zoom", b"pic", b"hires", b"echo",
 ];
 /// Parts of names of `<meta>` that hold one.
 const METAS: [&[u8]; 5] = [b"image", b"video", b"audio", b"thumbnail", b"player"];

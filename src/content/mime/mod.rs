@@ -135,8 +135,8 @@ fn supplied(essence: &str) -> Supplied {
 /// Starts of HTML, in any case, each to be followed by white space or `>` (MIME Sniffing, 7.1).
 #[rustfmt::skip]
 const HTML_STARTS: [&[u8]; 16] = [
-    b"<!doctype html", b"<html", b"<head", b"<script", b"<iframe", b"<h1", b"<div", b"<font", b"<table", b"<a", b"<style",
-    b"<title", b"<b", b"<body", b"<br", b"<p",
+    b"<!doctype html", b"<html", b"<head", b"<script", b"<iframe", b"<h1", b"<div", b"<font", b"<table", b"<a",
+    b"<style", b"<title", b"<b", b"<body", b"<br", b"<p",
 ];
 
 fn from_bytes(head: &[u8]) -> Kind {
