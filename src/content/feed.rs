@@ -26,9 +26,7 @@ pub struct Collector {
     page: Url,
     /// Values of `xml:base` in force, resolved, with the depth of their elements.
     bases: Vec<(usize, Url)>,
-    title: Option<String>,
-    links: Vec<Link>,
-    cut: bool,
+    found: Feed,
     /// Links of the item that is open begin here.
     item: Option<usize>,
     item_title: Option<String>,
@@ -64,17 +62,8 @@ enum Field {
 impl Collector {
     /// For the feed at `page`.
     pub fn new(page: Url, limits: FeedLimits) -> Self {
-        Self {
-            fields: Fields::new(MAX_TEXT),
-            limits,
-            page,
-            bases: Vec::new(),
-            title: None,
-            links: Vec::new(),
-            cut: false,
-            item: None,
-            item_title: None,
-        }
+        let (fields, found) = (Fields::new(MAX_TEXT), Feed::default());
+        Self { fields, limits, page, bases: Vec::new(), found, item: None, item_title: None }
     }
 
     /// True for the name of a root element that it reads: `<rss>`, Atom's `<feed>`, `<rdf:RDF>`.
@@ -85,12 +74,12 @@ impl Collector {
     /// What was collected.
     pub fn finish(mut self) -> Feed {
         self.end_item();
-        Feed { title: self.title, links: self.links, cut: self.cut }
+        self.found
     }
 
     /// An entry on its own may be a root too.
     fn is_in_feed(&self) -> bool {
-        matches!(self.fields.path().parent(), Some("channel" | "feed" | "item" | "entry"))
+        matches!(self.fields.path.parent(), Some("channel" | "feed" | "item" | "entry"))
     }
 
     fn put(&mut self, href: &str, kind: LinkKind) {
@@ -98,15 +87,15 @@ impl Collector {
         if href.is_empty() || href.len() > MAX_TEXT {
             return;
         }
-        if self.links.len() >= self.limits.max_links {
-            self.cut = true;
+        if self.found.links.len() >= self.limits.max_links {
+            self.found.cut = true;
             return;
         }
         let href = match self.bases.last() {
             Some((_, base)) => base.join(href).map_or_else(|_| href.to_owned(), String::from),
             None => href.to_owned(),
         };
-        self.links.push(Link { href, kind, nofollow: false, text: String::new() });
+        self.found.links.push(Link { href, kind, nofollow: false, text: String::new() });
     }
 
     fn atom_link(&mut self, href: &str, attribute: &dyn Fn(&str) -> Option<String>) {
@@ -125,14 +114,14 @@ impl Collector {
         match field {
             Field::Link => self.put(&text, LinkKind::Feed),
             Field::Guid => self.guid(&text),
-            Field::Title if self.item.is_some() => self.item_title = self.item_title.take().or(Some(text)),
-            Field::Title => self.title = self.title.take().or(Some(text)),
+            Field::Title if self.item.is_some() => _ = self.item_title.get_or_insert(text),
+            Field::Title => _ = self.found.title.get_or_insert(text),
         }
     }
 
     /// Most often the same as the item's link.
     fn guid(&mut self, text: &str) {
-        let known = self.links.iter().skip(self.item.unwrap_or(0)).any(|link| link.href == text);
+        let known = self.found.links.iter().skip(self.item.unwrap_or(0)).any(|link| link.href == text);
         if begins_as_url(text) && !known {
             self.put(text, LinkKind::Feed);
         }
@@ -143,7 +132,7 @@ impl Collector {
         let Some(from) = self.item.take() else { return };
         let Some(title) = self.item_title.take() else { return };
         let title = link_text(&title);
-        for link in self.links.iter_mut().skip(from).filter(|link| link.kind == LinkKind::Feed) {
+        for link in self.found.links.iter_mut().skip(from).filter(|link| link.kind == LinkKind::Feed) {
             link.text.clone_from(&title);
         }
     }
@@ -152,7 +141,7 @@ impl Collector {
         let outer = self.bases.last().map_or(&self.page, |(_, base)| base);
         // More than this many lie inside each other in no feed.
         if let (Ok(base), true) = (outer.join(base.trim()), self.bases.len() < 32) {
-            self.bases.push((self.fields.path().depth(), base));
+            self.bases.push((self.fields.path.depth(), base));
         }
     }
 }
@@ -171,25 +160,25 @@ impl Collect for Collector {
         match name {
             "item" | "entry" => {
                 self.end_item();
-                self.item = Some(self.links.len());
+                self.item = Some(self.found.links.len());
             }
             "link" if self.is_in_feed() => match attribute("href") {
                 Some(href) => self.atom_link(&href, attribute),
                 None => field = Some(Field::Link),
             },
-            "guid" if self.fields.path().parent() == Some("item") => {
+            "guid" if self.fields.path.parent() == Some("item") => {
                 let permanent = attribute("isPermaLink").is_none_or(|v| !v.trim().eq_ignore_ascii_case("false"));
                 field = permanent.then_some(Field::Guid);
             }
             // What an Atom entry consists of may stand elsewhere (RFC 4287, 4.1.3.2).
-            "content" if self.fields.path().parent() == Some("entry") => {
+            "content" if self.fields.path.parent() == Some("entry") => {
                 let page = attribute("type")
                     .is_none_or(|of| matches!(&*mime::essence(&of), "text/html" | "application/xhtml+xml"));
                 if let (Some(src), true) = (attribute("src"), page || self.limits.assets) {
                     self.put(&src, if page { LinkKind::Feed } else { LinkKind::Asset });
                 }
             }
-            "enclosure" if self.limits.assets && self.fields.path().parent() == Some("item") => {
+            "enclosure" if self.limits.assets && self.fields.path.parent() == Some("item") => {
                 if let Some(url) = attribute("url") {
                     self.put(&url, LinkKind::Asset);
                 }
@@ -205,14 +194,14 @@ impl Collect for Collector {
     }
 
     fn unknown(&mut self, reference: &str) {
-        let address = matches!(self.fields.field(), Some(Field::Link | Field::Guid));
+        let address = matches!(self.fields.field, Some(Field::Link | Field::Guid));
         self.fields.unknown(reference, address);
     }
 
     fn close(&mut self, name: &str) {
         let Some(field) = self.fields.close(name) else { return };
         self.end_field(field);
-        let depth = self.fields.path().depth();
+        let depth = self.fields.path.depth();
         self.bases.retain(|(at, _)| *at < depth);
         if matches!(name, "item" | "entry") {
             self.end_item();
@@ -220,6 +209,6 @@ impl Collect for Collector {
     }
 
     fn is_full(&self) -> bool {
-        self.cut
+        self.found.cut
     }
 }

@@ -95,8 +95,10 @@ impl Text {
 /// Where in the document a collector is, and the text of the element that it wants to know.
 #[derive(Debug)]
 pub(super) struct Fields<F> {
-    path: Path,
-    field: Option<F>,
+    /// The open elements.
+    pub path: Path,
+    /// Whose text is being read.
+    pub field: Option<F>,
     text: Text,
     /// The longest text, in bytes.
     max: usize,
@@ -109,16 +111,6 @@ impl<F: Copy + PartialEq> Fields<F> {
     /// At the start of a document, for texts of at most `max` bytes.
     pub fn new(max: usize) -> Self {
         Self { path: Path::default(), field: None, text: Text::default(), max }
-    }
-
-    /// The open elements.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whose text is being read.
-    pub fn field(&self) -> Option<F> {
-        self.field
     }
 
     /// An element begins whose text is that of this field, or of none.

@@ -1,4 +1,4 @@
-//! Reads case tables of `tests/data` with one case a line: cells apart by ` | `, the last one the source of the rule.
+//! Reads case tables of `tests/data` with one case a line: cells apart by ` | `, or by tabs; the last one is the source of the rule.
 
 use serde_json::Value;
 
@@ -12,15 +12,60 @@ pub struct Row<'t> {
     pub text: &'t str,
 }
 
-/// The rows of `table`, each with so many `cells` and a source. Empty lines and those that begin with `#` are remarks.
+/// The rows of `table`, each with so many `cells` and a source, unless remarks `# [source]` stand above them. Empty lines and those
+/// that begin with `#` are remarks.
 pub fn rows(table: &str, cells: usize) -> impl Iterator<Item = Row<'_>> {
+    let headed = table.contains("\n# [");
     let lines = table.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty() && !text.starts_with('#'));
     lines.map(move |(text, line)| {
-        let mut parts: Vec<&str> = text.split(" | ").map(str::trim).collect();
-        assert_eq!(parts.len(), cells + 1, "line {line} has not {cells} cells and a source: {text}");
-        assert!(!parts.pop().unwrap_or_default().is_empty(), "line {line} names no source: {text}");
+        let mut parts: Vec<&str> = match text.contains(" | ") {
+            true => text.split(" | ").map(str::trim).collect(),
+            false => text.split('\t').collect(),
+        };
+        assert_eq!(parts.len(), cells + usize::from(!headed), "line {line} has not {cells} cells and a source: {text}");
+        assert!(headed || !parts.pop().unwrap_or_default().is_empty(), "line {line} names no source: {text}");
         Row { cells: parts, line, text }
     })
+}
+
+/// Holds what `found` makes of the first cells of each row against the cells behind them; how many rows there are.
+pub fn check<'t, const N: usize, const M: usize, T: AsRef<str>>(
+    table: &'t str,
+    mut found: impl FnMut([&'t str; N]) -> [T; M],
+) -> usize {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for Row { cells, line, text } in rows(table, N + M) {
+        let (asked, wanted) = cells.split_at(N);
+        let told = found(asked.try_into().unwrap());
+        if told.each_ref().map(AsRef::as_ref) != wanted {
+            wrong.push(format!("line {line}: {:?}: {text}", told.each_ref().map(AsRef::as_ref)));
+        }
+        count += 1;
+    }
+    assert!(count > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
+    count
+}
+
+/// A text in pieces of these sizes in turn, each a little longer where a character would be cut.
+pub fn pieces<'t>(text: &'t str, sizes: &'t [usize]) -> impl Iterator<Item = &'t str> {
+    let (mut rest, mut sizes) = (text, sizes.iter().cycle());
+    std::iter::from_fn(move || {
+        let size = *sizes.next()?;
+        let end = (size..rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// What a cell says; nothing where it is `-`.
+pub fn given(cell: &str) -> Option<&str> {
+    (cell != "-").then_some(cell)
+}
+
+/// The same as [`unescaped`], of what is text then.
+pub fn unescape(text: &str) -> String {
+    String::from_utf8(unescaped(text)).unwrap()
 }
 
 /// The bytes of a text, its escapes `\r \n \t \f \0 \\ \s \xNN \u{N}` undone; `\s` is a space, which may stand at the end, `\L{n}` n letters,

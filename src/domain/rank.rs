@@ -225,10 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_mixed_take_what_was_found_last() {
+    fn depth_and_mixed_take_what_was_found_last_best_equally_important_ones_in_the_order_they_were_found() {
         for order in [Order::Depth, Order::Mixed] {
             assert!(ranker(order).place(9, None, 2) < ranker(order).place(0, None, 1));
         }
+        assert!(ranker(Order::Best).place(1, None, 9) < ranker(Order::Best).place(2, None, 1));
+        assert!(ranker(Order::Best).place(1, None, 1) < ranker(Order::Best).place(1, None, 2));
     }
 
     #[test]
@@ -241,12 +243,6 @@ mod tests {
                 assert_eq!(Ranker::number_of(place(left, seq).order), seq, "{left:?}");
             }
         }
-    }
-
-    #[test]
-    fn best_takes_equally_important_ones_in_the_order_they_were_found() {
-        assert!(ranker(Order::Best).place(1, None, 9) < ranker(Order::Best).place(2, None, 1));
-        assert!(ranker(Order::Best).place(1, None, 1) < ranker(Order::Best).place(1, None, 2));
     }
 
     #[test]

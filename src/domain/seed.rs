@@ -49,7 +49,8 @@ pub fn seed_lines(list: &[u8]) -> impl Iterator<Item = (usize, Result<&str, Stri
     let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);
     let lines = lines(list).map(without_remark).map(<[u8]>::trim_ascii).enumerate();
     let held = lines.filter(|(_, line)| !line.is_empty());
-    held.map(|(i, line)| (i + 1, std::str::from_utf8(line).map(str::trim).map_err(|_| shown(line))))
+    let shown = |line: &[u8]| -> String { String::from_utf8_lossy(line).chars().take(200).collect() };
+    held.map(move |(i, line)| (i + 1, std::str::from_utf8(line).map(str::trim).map_err(|_| shown(line))))
 }
 
 /// A `#` within a URL begins its fragment; one at the beginning of a line, or after white space, a remark.
@@ -58,11 +59,6 @@ fn without_remark(line: &[u8]) -> &[u8] {
         line.get(*i) == Some(&b'#') && i.checked_sub(1).is_none_or(|before| line[before].is_ascii_whitespace())
     };
     (0..line.len()).find(begins).map_or(line, |at| line.get(..at).unwrap_or_default())
-}
-
-/// The beginning of a line that is no text.
-fn shown(line: &[u8]) -> String {
-    String::from_utf8_lossy(line).chars().take(200).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Small things about text that several rooms need.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use memchr::memchr2;
+use percent_encoding::percent_encode_byte;
 
 /// As much of a text from its begin as fits into `max` bytes, whole characters only.
 pub fn cut_at(text: &str, max: usize) -> &str {
@@ -33,10 +33,7 @@ pub fn url_text(bytes: &[u8]) -> Cow<'_, str> {
     let mut out = String::with_capacity(bytes.len() * 2);
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
+        out.extend(chunk.invalid().iter().map(|byte| percent_encode_byte(*byte)));
     }
     out.into()
 }

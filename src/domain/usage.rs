@@ -70,19 +70,16 @@ impl Statements {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cases::{check, unescape};
 
     #[test]
     fn a_path_in_front_of_a_value_is_told_from_the_value() {
-        for (value, want) in [
-            ("train-ai=n", (None, "train-ai=n")),
-            ("/ai/ train-ai=y", (Some("/ai/"), "train-ai=y")),
-            ("*.pdf$\t search=no , x", (Some("*.pdf$"), "search=no , x")),
-            ("/", (Some("/"), "")),
-            ("", (None, "")),
-        ] {
+        check(include_str!("../../tests/data/usage_paths.txt"), |[value]| {
+            let value = unescape(value);
             let (path, rest) = split_path(value.as_bytes());
-            assert_eq!((path, rest), (want.0.map(str::as_bytes), want.1.as_bytes()), "{value}");
-        }
+            [path.unwrap_or(b"none"), rest].map(|part| String::from_utf8_lossy(part).into_owned())
+        });
+        assert_eq!((split_path(b"/"), split_path(b"")), ((Some(&b"/"[..]), &b""[..]), (None, &b""[..])));
     }
 
     #[test]

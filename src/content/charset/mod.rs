@@ -26,7 +26,7 @@ mod stream;
 
 pub use stream::{Decoded, TextStream};
 
-/// How many bytes from the start of a body [`detect`] wants to see.
+/// How many bytes from the start of a body [`detect_in_domain`] wants to see.
 pub const HEAD: usize = 64 * 1024;
 
 /// So many UTF-8 sequences of two or more bytes outweigh a declaration that says otherwise.
@@ -54,12 +54,8 @@ names! {
     }
 }
 
-/// The encoding of a body that was sent as `content_type` and begins with `head` (as much as there is, up to [`HEAD`]).
-pub fn detect(content_type: Option<&str>, head: &[u8]) -> (&'static Encoding, CharsetSource) {
-    detect_in_domain(content_type, head, None)
-}
-
-/// As [`detect`]; the top-level domain of the page's host, in lower case (`cn`), helps the guess.
+/// The encoding of a body that was sent as `content_type` and begins with `head` (as much as there is, up to [`HEAD`]); the top-level
+/// domain of the page's host, in lower case (`cn`), helps the guess.
 pub fn detect_in_domain(
     content_type: Option<&str>,
     head: &[u8],

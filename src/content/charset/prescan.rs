@@ -61,7 +61,7 @@ pub(super) fn meta(head: &[u8]) -> Option<&'static Encoding> {
 /// What follows `<meta` and a separator.
 fn after_meta(bytes: &[u8]) -> Option<&[u8]> {
     let (word, rest) = bytes.split_at_checked(5)?;
-    let separated = rest.first().is_some_and(|b| is_space(*b) || *b == b'/');
+    let separated = rest.first().is_some_and(|b| b.is_ascii_whitespace() || *b == b'/');
     (word.eq_ignore_ascii_case(b"<meta") && separated).then_some(rest)
 }
 
@@ -71,7 +71,7 @@ fn skip_other(scan: &mut Scan<'_>, late: bool, unclosed: &mut [bool]) -> Option<
     let inner = scan.bytes.get(1 + usize::from(end_tag)..).unwrap_or_default();
     match inner.first() {
         Some(b) if b.is_ascii_alphabetic() => {
-            let end = inner.iter().position(|b| is_space(*b) || matches!(b, b'>' | b'/'))?;
+            let end = inner.iter().position(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'))?;
             let name = inner.get(..end).unwrap_or_default();
             let is = |known: &&[u8]| known.eq_ignore_ascii_case(name);
             if late && !OF_HEAD.iter().any(is) {
@@ -97,7 +97,7 @@ fn skip_raw(scan: &mut Scan<'_>, name: &[u8]) -> Option<()> {
     let is_end = |at: &usize| {
         let tag = scan.bytes.get(at + 2..).unwrap_or_default();
         let named = tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-        named && tag.get(name.len()).is_none_or(|b| is_space(*b) || matches!(b, b'>' | b'/'))
+        named && tag.get(name.len()).is_none_or(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'))
     };
     scan.advance(memchr::memmem::find_iter(scan.bytes, b"</").find(is_end)?);
     Some(())
@@ -140,16 +140,12 @@ fn label_in_content(value: &[u8]) -> Option<&[u8]> {
             let label = scan.bytes.get(1..)?;
             label.get(..memchr::memchr(quote, label)?)
         }
-        _ => scan.bytes.split(|b| is_space(*b) || *b == b';').next(),
+        _ => scan.bytes.split(|b| b.is_ascii_whitespace() || *b == b';').next(),
     }
 }
 
 fn as_label(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
-}
-
-fn is_space(b: u8) -> bool {
-    matches!(b, b' ' | b'\n' | b'\t' | b'\r' | 0x0c)
 }
 
 struct Scan<'a> {
@@ -178,7 +174,7 @@ impl<'a> Scan<'a> {
     }
 
     fn skip_spaces(&mut self) {
-        self.take_until(|b| !is_space(b));
+        self.take_until(|b| !b.is_ascii_whitespace());
     }
 
     /// To after the next `word`, in any case.
@@ -190,13 +186,13 @@ impl<'a> Scan<'a> {
 
     /// The next attribute of the tag; none at its end.
     fn attribute(&mut self) -> Option<(&'a [u8], &'a [u8])> {
-        self.take_until(|b| !is_space(b) && b != b'/');
+        self.take_until(|b| !b.is_ascii_whitespace() && b != b'/');
         if matches!(self.first(), None | Some(b'>')) {
             return None;
         }
         let whole = self.bytes;
         self.advance(1); // a name may begin with `=`
-        let rest = self.take_until(|b| is_space(b) || matches!(b, b'=' | b'/' | b'>'));
+        let rest = self.take_until(|b| b.is_ascii_whitespace() || matches!(b, b'=' | b'/' | b'>'));
         let name = whole.get(..rest.len() + 1)?;
         self.skip_spaces();
         if self.take_one(b'=').is_none() {
@@ -210,7 +206,7 @@ impl<'a> Scan<'a> {
                 self.take_one(quote)?; // an unfinished value is none
                 Some((name, value))
             }
-            _ => Some((name, self.take_until(|b| is_space(b) || b == b'>'))),
+            _ => Some((name, self.take_until(|b| b.is_ascii_whitespace() || b == b'>'))),
         }
     }
 }

@@ -9,12 +9,14 @@ use super::{CharsetSource, Decoder, HEAD, detect_in_domain};
 pub struct TextStream {
     content_type: Option<String>,
     top_level: Option<String>,
-    head: Vec<u8>,
+    /// Bytes held back.
+    pub(crate) head: Vec<u8>,
     decoder: Option<Decoder>,
     source: CharsetSource,
     bytes: u64,
     max: u64,
-    cut: bool,
+    /// The cap was reached.
+    pub cut: bool,
 }
 
 /// What is known of a body when it has ended.
@@ -70,16 +72,6 @@ impl TextStream {
         }
         let charset = self.decoder.as_ref().map_or(UTF_8, Decoder::encoding);
         Decoded { charset, source: self.source, bytes: self.bytes, cut: self.cut }
-    }
-
-    /// Whether the cap was reached.
-    pub fn is_cut(&self) -> bool {
-        self.cut
-    }
-
-    /// Bytes held back.
-    pub fn held(&self) -> usize {
-        self.head.capacity()
     }
 
     fn begin(&mut self, last: bool, sink: impl FnMut(&str)) {

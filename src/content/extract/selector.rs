@@ -149,13 +149,8 @@ impl Path {
                 Join::Within => n > lowest,
                 Join::Child => places.binary_search(&(n - 1)).is_ok(),
             };
-            places = ancestors
-                .iter()
-                .enumerate()
-                .map(|(at, ancestor)| (at + 1, ancestor))
-                .filter(|(n, ancestor)| reached(*n) && fits(tests, ancestor))
-                .map(|(n, _)| n)
-                .collect();
+            let here = (1..).zip(&ancestors).filter(|(n, ancestor)| reached(*n) && fits(tests, ancestor));
+            places = here.map(|(n, _)| n).collect();
             if places.is_empty() {
                 return false;
             }

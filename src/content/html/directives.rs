@@ -101,17 +101,16 @@ fn is_agent_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::cases::rows;
+    use crate::domain::cases::check;
 
     #[test]
     fn what_is_forbidden_is_that_of_the_table() {
-        for row in rows(include_str!("../../../tests/data/directives.txt"), 3) {
-            let [place, value, want] = [0, 1, 2].map(|n| row.cells[n]);
-            let found = match place {
+        check(include_str!("../../../tests/data/directives.txt"), |[place, value]| {
+            [match place {
                 "meta" => Directives::from_meta(value),
                 _ => Directives::from_header(value.split(" ++ "), &["lycosa"]),
-            };
-            assert_eq!(found.to_string(), want, "line {}: {}", row.line, row.text);
-        }
+            }
+            .to_string()]
+        });
     }
 }

@@ -1,7 +1,5 @@
 //! The elements a crawler tells apart.
 
-use super::tag::is_space;
-
 /// An element by its role here; all others are `Block`, `Inline` or `Other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
@@ -98,7 +96,7 @@ impl Element {
     pub(super) fn begins(tag: &[u8]) -> (Self, usize) {
         let (mut key, mut length) = (0, 0);
         for b in tag {
-            if is_space(*b) || matches!(b, b'/' | b'>') {
+            if b.is_ascii_whitespace() || matches!(b, b'/' | b'>') {
                 break;
             }
             key = with(key, *b);

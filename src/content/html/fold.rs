@@ -8,7 +8,8 @@ pub(crate) struct Fold {
     text: String,
     max: usize,
     space: bool,
-    full: bool,
+    /// No more is taken.
+    pub(crate) full: bool,
 }
 
 impl Fold {
@@ -44,11 +45,6 @@ impl Fold {
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.text.capacity()
-    }
-
-    /// No more is taken.
-    pub(crate) fn is_full(&self) -> bool {
-        self.full
     }
 
     /// The text, and whether some had to be left out.

@@ -16,64 +16,36 @@ const SPELLINGS: usize = 4;
 /// Links in the order of the page. Those that say nothing new are left out of a page that has very many.
 #[derive(Debug)]
 pub(super) struct LinkList {
-    links: Vec<Link>,
+    /// What there was room for.
+    pub(super) list: Vec<Link>,
     /// Hashes of references without fragments, of a kind, followed or not.
     known: KeySet<u64>,
     /// Drawn by lot, so that no page can prepare collisions.
     seed: u64,
     max: usize,
-    cut: bool,
+    /// There are links that have no room here.
+    pub(super) cut: bool,
 }
 
 impl LinkList {
     /// For a page that may lead to `max` URLs.
     pub(super) fn new(max: usize) -> Self {
-        Self { links: Vec::new(), known: KeySet::default(), seed: RandomState::new().hash_one(0), max, cut: false }
+        Self { list: Vec::new(), known: KeySet::default(), seed: RandomState::new().hash_one(0), max, cut: false }
     }
 
-    /// Whether there is room for a link. A reference that was not seen before and has none is told of by [`LinkList::finish`].
+    /// Whether there is room for a link. A reference that was not seen before and has none is told of by `cut`.
     pub(super) fn takes(&mut self, kind: LinkKind, href: &str, nofollow: bool) -> bool {
         let reference = href.split_once('#').map_or(href, |(reference, _)| reference);
         let way = (kind as u64) << 1 | u64::from(nofollow);
         let hash = xxh3_64_with_seed(reference.as_bytes(), self.seed.wrapping_add(way));
         if self.known.contains(&hash) {
-            return self.links.len() < REPEATS.min(self.max);
+            return self.list.len() < REPEATS.min(self.max);
         }
         if self.known.len() >= self.max.saturating_mul(SPELLINGS) {
             self.cut = true;
             return false;
         }
         self.known.insert(hash)
-    }
-
-    /// Puts in a link for which there is room.
-    pub(super) fn push(&mut self, link: Link) {
-        self.links.push(link);
-    }
-
-    /// Links there are that have no room here.
-    pub(super) fn cut(&mut self) {
-        self.cut = true;
-    }
-
-    /// Those of a part of the page.
-    pub(super) fn part_mut(&mut self, from: usize, to: usize) -> Option<&mut [Link]> {
-        self.links.get_mut(from..to)
-    }
-
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.links.len()
-    }
-
-    /// One of them.
-    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Link> {
-        self.links.get_mut(at)
-    }
-
-    /// The links, and whether references had to be left out.
-    pub(super) fn finish(self) -> (Vec<Link>, bool) {
-        (self.links, self.cut)
     }
 }
 
@@ -85,11 +57,10 @@ mod tests {
         let mut list = LinkList::new(max);
         for href in hrefs {
             if list.takes(LinkKind::A, &href, false) {
-                list.push(Link { href, kind: LinkKind::A, nofollow: false, text: String::new() });
+                list.list.push(Link { href, kind: LinkKind::A, nofollow: false, text: String::new() });
             }
         }
-        let (links, cut) = list.finish();
-        (links.into_iter().map(|link| link.href).collect(), cut)
+        (list.list.into_iter().map(|link| link.href).collect(), list.cut)
     }
 
     #[test]

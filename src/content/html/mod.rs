@@ -29,5 +29,7 @@ pub use extract::{ExtractOptions, Extractor};
 pub use facts::{HAS_TEXT, Link, LinkKind, PageFacts, Refresh};
 pub(crate) use fold::Fold;
 pub use links::kind_of_rel;
+#[cfg(test)]
+pub(crate) use page::page_of;
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader};
 pub use srcset::parse_refresh;

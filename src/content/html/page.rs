@@ -83,6 +83,15 @@ impl PageReader {
     }
 }
 
+/// The page that this markup is, at `http://h.test/dir/page`.
+#[cfg(test)]
+pub(crate) fn page_of(html: &str) -> Page {
+    let url = Url::parse("http://h.test/dir/page").unwrap();
+    let mut reader = PageReader::new(Some("text/html"), &url, ExtractOptions::default(), 1_000);
+    reader.push(html.as_bytes());
+    reader.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,7 +177,7 @@ mod tests {
         while came < total {
             reader.push(bytes);
             came += bytes.len();
-            most = most.max(reader.stream.held() + reader.extractor.held());
+            most = most.max(reader.stream.head.capacity() + reader.extractor.held());
         }
         (most, reader.finish())
     }

@@ -12,32 +12,21 @@ const NOTICE: usize = 2048;
 
 /// How notices name what is missing: the word as it is written in most languages, its transcriptions, and the Chinese and
 /// Japanese words for a script.
+#[rustfmt::skip]
 const NAMES: [&str; 16] = [
-    "javascript",
-    "java script",
-    "java-script",
-    "脚本",
-    "腳本",
-    "スクリプト",
-    "자바스크립트",
-    "джаваскрипт",
-    "яваскрипт",
-    "скрипт",
-    "جافا سكريبت",
-    "جافاسكريبت",
-    "جاوا اسکریپت",
-    "جاوااسکریپت",
-    "जावास्क्रिप्ट",
-    "จาวาสคริปต์",
+    "javascript", "java script", "java-script", "脚本", "腳本", "スクリプト", "자바스크립트", "джаваскрипт", "яваскрипт", "скрипт",
+    "جافا سكريبت", "جافاسكريبت", "جاوا اسکریپت", "جاوااسکریپت", "जावास्क्रिप्ट", "จาวาสคริปต์",
 ];
 
 /// What is seen on the way through a page.
 #[derive(Debug)]
 pub(super) struct Watch {
-    script: bool,
+    /// There is a script.
+    pub(super) script: bool,
     link: bool,
     in_noscript: bool,
-    visible: u32,
+    /// Characters seen, no more than [`HAS_TEXT`].
+    pub(super) visible: u32,
     notice: Fold,
 }
 
@@ -48,10 +37,6 @@ impl Default for Watch {
 }
 
 impl Watch {
-    pub(super) fn script(&mut self) {
-        self.script = true;
-    }
-
     pub(super) fn link(&mut self) {
         self.link |= !self.in_noscript;
     }
@@ -63,7 +48,7 @@ impl Watch {
 
     /// More text would not change anything.
     pub(super) fn is_sure(&self) -> bool {
-        if self.in_noscript { self.notice.is_full() } else { self.visible >= HAS_TEXT }
+        if self.in_noscript { self.notice.full } else { self.visible >= HAS_TEXT }
     }
 
     /// Text that can be seen.
@@ -78,11 +63,6 @@ impl Watch {
         let room = (HAS_TEXT - self.visible) as usize;
         let seen = text.chars().filter(|c| !c.is_whitespace()).take(room).count();
         self.visible += u32::try_from(seen).unwrap_or(HAS_TEXT);
-    }
-
-    /// Characters seen, no more than [`HAS_TEXT`].
-    pub(super) fn visible(&self) -> u32 {
-        self.visible
     }
 
     /// The page has ended.

@@ -120,10 +120,6 @@ fn span(from: usize, to: usize) -> (u32, u32) {
     (u32::try_from(from).unwrap_or(u32::MAX), u32::try_from(to).unwrap_or(u32::MAX))
 }
 
-pub(super) fn is_space(b: u8) -> bool {
-    matches!(b, b' ' | b'\n' | b'\t' | b'\r' | 0x0c)
-}
-
 /// Where the run of bytes that are not `stop` ends.
 fn run(bytes: &[u8], from: usize, stop: impl Fn(u8) -> bool) -> Option<usize> {
     bytes.get(from..)?.iter().position(|b| stop(*b)).map(|n| from + n)
@@ -155,13 +151,13 @@ enum Next {
 fn step(bytes: &[u8], pos: &mut usize, at: At, record: &mut impl Record) -> Option<Next> {
     match at {
         At::Name => {
-            *pos = run(bytes, *pos, |b| is_space(b) || b == b'/' || b == b'>')?;
+            *pos = run(bytes, *pos, |b| b.is_ascii_whitespace() || b == b'/' || b == b'>')?;
             Some(close(bytes, pos, At::BeforeAttribute))
         }
         At::BeforeAttribute | At::AfterName | At::AfterQuoted => before_attribute(bytes, pos, at, record),
         At::AttributeName => attribute_name(bytes, *pos, pos, record),
         At::BeforeValue => {
-            *pos = run(bytes, *pos, |b| !is_space(b))?;
+            *pos = run(bytes, *pos, |b| !b.is_ascii_whitespace())?;
             Some(match bytes.get(*pos) {
                 Some(b'>') => Next::End(false),
                 Some(b'"') => quoted(bytes, pos, b'"', record),
@@ -172,7 +168,7 @@ fn step(bytes: &[u8], pos: &mut usize, at: At, record: &mut impl Record) -> Opti
         At::DoubleQuoted => rest_of_quoted(bytes, pos, b'"'),
         At::SingleQuoted => rest_of_quoted(bytes, pos, b'\''),
         At::Unquoted => {
-            let end = run(bytes, *pos, |b| is_space(b) || b == b'>')?;
+            let end = run(bytes, *pos, |b| b.is_ascii_whitespace() || b == b'>')?;
             record.value(*pos, end);
             *pos = end;
             Some(close(bytes, pos, At::BeforeAttribute))
@@ -201,7 +197,7 @@ fn close(bytes: &[u8], pos: &mut usize, after_space: At) -> Next {
 
 #[inline]
 fn before_attribute(bytes: &[u8], pos: &mut usize, at: At, record: &mut impl Record) -> Option<Next> {
-    *pos = run(bytes, *pos, |b| !is_space(b))?;
+    *pos = run(bytes, *pos, |b| !b.is_ascii_whitespace())?;
     match bytes.get(*pos)? {
         b'>' => Some(Next::End(false)),
         b'/' => {
@@ -226,7 +222,7 @@ fn before_attribute(bytes: &[u8], pos: &mut usize, at: At, record: &mut impl Rec
 
 #[inline]
 fn attribute_name(bytes: &[u8], start: usize, pos: &mut usize, record: &mut impl Record) -> Option<Next> {
-    *pos = run(bytes, *pos, |b| is_space(b) || matches!(b, b'=' | b'>' | b'/'))?;
+    *pos = run(bytes, *pos, |b| b.is_ascii_whitespace() || matches!(b, b'=' | b'>' | b'/'))?;
     record.name(start, *pos);
     if bytes.get(*pos) == Some(&b'=') {
         *pos += 1;

@@ -59,14 +59,15 @@ enum Step {
 pub(super) struct Tokenizer {
     mode: Mode,
     foreign: Foreign,
-    carry: String,
+    /// What waits for more.
+    pub(super) carry: String,
     /// How long the carry must be before it is worth another look.
     patience: usize,
     spans: Vec<Span>,
     /// Honour `/>` and CDATA everywhere, as XHTML does.
     xml: bool,
-    /// Bytes gone through, those gone through twice included.
-    work: u64,
+    /// Bytes gone through, those gone through twice included; at most about three times those fed.
+    pub(super) work: u64,
 }
 
 impl Tokenizer {
@@ -75,21 +76,10 @@ impl Tokenizer {
         Self { xml, ..Self::default() }
     }
 
-    /// How many bytes have been gone through; at most about three times those fed.
-    pub(super) fn work(&self) -> u64 {
-        self.work
-    }
-
     /// Bytes in use.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.carry.capacity() + self.spans.capacity() * size_of::<Span>() + self.foreign.held()
-    }
-
-    /// Bytes waiting for more.
-    #[cfg(test)]
-    pub(super) fn waiting(&self) -> usize {
-        self.carry.len()
     }
 
     /// The next piece of the page.

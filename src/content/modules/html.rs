@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use url::Url;
-
 use super::{Body, MimeModule, PageSink, ParseRules};
 use crate::content::extract::{ExtractRules, tree};
 use crate::content::html::{Page, PageReader};
@@ -26,7 +24,8 @@ impl MimeModule for Html {
         let extract = rules.extract.clone();
         let reader = PageReader::of_kind(body.kind, body.content_type, body.url, extract, rules.max_parse);
         if rules.fields.are_meant_for(body.url.as_str()) {
-            return Box::new(FieldsReader::new(reader, body.url, rules));
+            let (url, rules, max) = (body.url.as_str().into(), rules.fields.clone(), rules.max_extract);
+            return Box::new(FieldsReader { reader, wanted: true, bytes: Vec::new(), whole: true, url, rules, max });
         }
         Box::new(reader)
     }
@@ -51,20 +50,6 @@ struct FieldsReader {
     url: Box<str>,
     rules: Arc<ExtractRules>,
     max: u64,
-}
-
-impl FieldsReader {
-    fn new(reader: PageReader, url: &Url, rules: &ParseRules) -> Self {
-        Self {
-            reader,
-            wanted: true,
-            bytes: Vec::new(),
-            whole: true,
-            url: url.as_str().into(),
-            rules: rules.fields.clone(),
-            max: rules.max_extract,
-        }
-    }
 }
 
 impl PageSink for FieldsReader {
@@ -101,6 +86,8 @@ impl PageSink for FieldsReader {
 
 #[cfg(test)]
 mod tests {
+    use url::Url;
+
     use super::super::MimeModules;
     use super::*;
     use crate::content::extract::{ExtractRule, Extracted};

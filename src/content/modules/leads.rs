@@ -59,22 +59,17 @@ pub fn leads<'c, 'p: 'c>(
 
 #[cfg(test)]
 mod tests {
-    use url::Url;
-
     use super::*;
-    use crate::content::html::{ExtractOptions, PageReader};
+    use crate::content::html::page_of;
 
     #[test]
     fn links_of_the_markup_come_before_those_of_the_head_and_only_the_markup_has_a_base() {
-        let at = Url::parse("http://h.test/dir/page").unwrap();
-        let mut reader = PageReader::new(Some("text/html"), &at, ExtractOptions::default(), 1_000);
-        reader.push(b"<base href=/b/><a rel=nofollow href=x>X</a><a href=ftp://a/>m</a>");
-        let page = reader.finish();
+        let page = page_of("<base href=/b/><a rel=nofollow href=x>X</a><a href=ftp://a/>m</a>");
         let link = b"<n>; rel=next, <x>; rel=author, <c>; rel=canonical, <s>; rel=sitemap".to_vec();
         let refresh = b"60; url=r".to_vec();
         let head = HeaderDirectives::of(&[("Link".to_owned(), link), ("Refresh".to_owned(), refresh)], &[]);
         let canon = Canonicaliser::default();
-        let at = canon.parse(at.as_str()).unwrap();
+        let at = canon.parse("http://h.test/dir/page").unwrap();
         let found: Vec<_> = leads(&canon, &at, Some(&page), &head).collect();
         let urls: Vec<_> = found.iter().map(|lead| lead.url.as_ref().map(PageUrl::as_str).ok()).collect();
         let (n, c) = (Some("http://h.test/dir/n"), Some("http://h.test/dir/c"));

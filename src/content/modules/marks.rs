@@ -38,11 +38,12 @@ impl HeaderDirectives {
             let named = headers.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name));
             named.map(|(_, v)| url_text(v).into_owned()).collect()
         };
-        let (robots, links) = (all("x-robots-tag"), all("link"));
+        let (robots, links, refresh) = (all("x-robots-tag"), all("link"), all("refresh"));
+        let refresh = refresh.first().and_then(|value| parse_refresh(value)).map(|(_, href)| href);
         Self {
             robots: Directives::from_header(robots.iter().map(String::as_str), tokens),
             links: link_header::links(links.iter().map(String::as_str)),
-            refresh: all("refresh").first().and_then(|value| reference(value)),
+            refresh: refresh.filter(|href| !href.is_empty()).map(str::to_owned),
             sets_cookies: headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("set-cookie")),
             nosniff: all("x-content-type-options").first().is_some_and(|value| is_nosniff(value)),
         }
@@ -89,27 +90,14 @@ pub fn usage(of_robots: Option<&str>, headers: &[(String, Vec<u8>)]) -> Option<S
     all.finish()
 }
 
-/// The reference of a header `Refresh`.
-fn reference(value: &str) -> Option<String> {
-    let (_, href) = parse_refresh(value).filter(|(_, href)| !href.is_empty())?;
-    Some(href.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::html::{ExtractOptions, PageReader};
+    use crate::content::html::page_of;
 
     fn head(lines: &[(&str, &str)]) -> HeaderDirectives {
         let lines: Vec<_> = lines.iter().map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec())).collect();
         HeaderDirectives::of(&lines, &["lycosa".to_owned()])
-    }
-
-    fn page(html: &str) -> Page {
-        let url = Url::parse("http://h.test/dir/page").unwrap();
-        let mut reader = PageReader::new(Some("text/html"), &url, ExtractOptions::default(), 1_000);
-        reader.push(html.as_bytes());
-        reader.finish()
     }
 
     #[test]
@@ -120,12 +108,12 @@ mod tests {
             ("Link", "<c>; rel=canonical"),
         ]);
         let url = Url::parse("http://h.test/dir/page").unwrap();
-        let plain = page("<p>text");
+        let plain = page_of("<p>text");
         assert_eq!(head.notes(Some(&plain)), [Note::NoIndex]);
         assert_eq!(head.notes(None), [Note::NoIndex]);
         assert_eq!(head.canonical(Some(&plain), &url).as_deref(), Some("http://h.test/dir/c"));
         let own =
-            page("<meta name=robots content='nofollow,noarchive'><link rel=canonical href=/own><script></script>");
+            page_of("<meta name=robots content='nofollow,noarchive'><link rel=canonical href=/own><script></script>");
         let notes = [Note::NoIndex, Note::NoFollow, Note::NoArchive, Note::NeedsScript];
         assert_eq!(head.notes(Some(&own)), notes);
         assert_eq!(head.canonical(Some(&own), &url).as_deref(), Some("http://h.test/own"));
@@ -142,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_was_read_only_in_part_is_noted() {
-        let cut = Page { cut: true, ..page("<a href=x>x</a>") };
+        let cut = Page { cut: true, ..page_of("<a href=x>x</a>") };
         assert_eq!(head(&[]).notes(Some(&cut)), [Note::ParseCut]);
         assert!(head(&[("x-content-type-options", "NOSNIFF")]).nosniff);
     }

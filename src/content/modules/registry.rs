@@ -26,11 +26,6 @@ impl fmt::Debug for MimeModules {
 }
 
 impl MimeModules {
-    /// No module: everything is stored, nothing is read.
-    pub fn none() -> Self {
-        Self { modules: Vec::new() }
-    }
-
     /// With one more, which is asked first.
     #[must_use]
     pub fn with(mut self, module: Arc<dyn MimeModule>) -> Self {
@@ -91,7 +86,6 @@ mod tests {
             (&standard, "/", "application/pdf", None),
             (&own, "/special", "application/pdf", Some("special")),
             (&own, "/", "text/html", Some("html")),
-            (&MimeModules::none(), "/", "text/html", None),
         ] {
             assert_eq!(name(modules, path, content_type), wanted, "{path} {content_type}");
         }

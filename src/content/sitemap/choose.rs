@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Entry, Sites};
+use super::{DEFAULT_PRIORITY, Entry, Sites};
 use crate::domain::found_as::FoundAs;
 use crate::domain::rank::Order;
 use crate::domain::reason::Rejection;
@@ -73,10 +73,11 @@ impl Chooser {
     }
 }
 
-/// The most urgent first; last where what is found last is taken first. What is as urgent stays in the order of the file.
+/// The most urgent first, which is the most important one, then the one that was changed last; last where what is found last is taken
+/// first. What is as urgent stays in the order of the file.
 pub fn by_urgency(entries: &[Entry], order: Order) -> Vec<&Entry> {
     let mut sorted: Vec<&Entry> = entries.iter().collect();
-    sorted.sort_by_key(|entry| Reverse(entry.urgency()));
+    sorted.sort_by_key(|entry| Reverse((entry.priority.unwrap_or(DEFAULT_PRIORITY), entry.lastmod)));
     if matches!(order, Order::Depth | Order::Mixed) {
         sorted.reverse();
     }

@@ -75,7 +75,7 @@ impl Collector {
 
     /// The entries, and whether the document was closed and all of them were taken.
     pub fn finish(mut self) -> (Vec<Entry>, bool) {
-        let closed = self.fields.path().depth() == 0;
+        let closed = self.fields.path.depth() == 0;
         self.settle(); // the file may end behind the address
         (self.entries, closed && !self.full)
     }
@@ -113,7 +113,7 @@ impl Collector {
 
     /// Ends what was not closed before this element: no entry stands in another, and nothing in a `<loc>`.
     fn end_before(&mut self, name: &str) {
-        while let Some(parent) = self.fields.path().parent() {
+        while let Some(parent) = self.fields.path.parent() {
             let ends = is_part(parent) && (is_part(name) || is_entry(name)) || is_entry(parent) && is_entry(name);
             if !ends {
                 return;
@@ -124,7 +124,7 @@ impl Collector {
     }
 
     fn field_of(&self, name: &str) -> Option<Field> {
-        let path = self.fields.path();
+        let path = &self.fields.path;
         match name {
             _ if path.depth() != 1 && !path.parent().is_some_and(is_entry) => None,
             "loc" => Some(Field::Loc),
@@ -149,11 +149,11 @@ impl Collector {
 impl Collect for Collector {
     fn open(&mut self, name: &str, attribute: &dyn Fn(&str) -> Option<String>) {
         self.end_before(name);
-        if self.fields.field() == Some(Field::Bare) {
+        if self.fields.field == Some(Field::Bare) {
             let bare = self.fields.take();
             self.end_field(bare);
         }
-        let depth = self.fields.path().depth();
+        let depth = self.fields.path.depth();
         let mut field = None;
         match name {
             _ if depth == 0 => self.index = name == "sitemapindex",
@@ -162,7 +162,7 @@ impl Collect for Collector {
                 self.open = Some(Open { file: name == "sitemap", ..Open::default() });
                 field = Some(Field::Bare);
             }
-            "link" if self.fields.path().parent() == Some("url") => self.alternate(attribute),
+            "link" if self.fields.path.parent() == Some("url") => self.alternate(attribute),
             _ => field = self.field_of(name),
         }
         self.fields.open(name, field);
@@ -173,16 +173,16 @@ impl Collect for Collector {
     }
 
     fn unknown(&mut self, reference: &str) {
-        let address = matches!(self.fields.field(), Some(Field::Loc | Field::Bare));
+        let address = matches!(self.fields.field, Some(Field::Loc | Field::Bare));
         self.fields.unknown(reference, address);
     }
 
     fn close(&mut self, name: &str) {
         let Some(field) = self.fields.close(name) else { return };
         self.end_field(field);
-        if is_entry(name) || self.fields.path().depth() == 0 {
+        if is_entry(name) || self.fields.path.depth() == 0 {
             self.settle();
-        } else if self.fields.path().parent().is_some_and(is_entry) {
+        } else if self.fields.path.parent().is_some_and(is_entry) {
             self.fields.read(Some(Field::Bare));
         }
     }

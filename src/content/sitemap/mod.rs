@@ -97,9 +97,4 @@ impl Entry {
         let priority = self.priority.map(|p| format!("priority {}", f32::from(p) / 100.0));
         [lastmod, priority].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
-
-    /// What comes first of two entries: the more important, then the one that was changed later. Ascending.
-    pub fn urgency(&self) -> (u8, Option<UnixMillis>) {
-        (self.priority.unwrap_or(DEFAULT_PRIORITY), self.lastmod)
-    }
 }

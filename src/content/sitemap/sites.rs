@@ -70,6 +70,7 @@ pub fn is_named_by_seed(found: FoundAs, via: Option<&str>, origin: Option<&str>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cases::{check, given};
 
     fn url(text: &str) -> PageUrl {
         PageUrl::from_canonical(text).unwrap()
@@ -77,18 +78,10 @@ mod tests {
 
     #[test]
     fn a_sitemap_speaks_for_its_host_and_for_the_one_whose_robots_txt_names_it() {
-        let robots = "http://a.test/robots.txt";
-        for (via, expected, page, holds) in [
-            (None, true, "http://cdn.test/x", true),
-            (None, true, "https://www.cdn.test/deep/x", true),
-            (None, true, "http://a.test/", false),
-            (Some(robots), true, "http://a.test/", true),
-            (Some(robots), true, "http://b.test/", false),
-            (Some("http://b.test/page"), false, "http://b.test/", false),
-        ] {
-            let sites = Sites::of(&url("http://cdn.test/maps/s.xml"), via, expected);
-            assert_eq!(sites.hold(&url(page)), holds, "{via:?} {page}");
-        }
+        check(include_str!("../../../tests/data/sitemap/sites.txt"), |[via, expected, page]| {
+            let sites = Sites::of(&url("http://cdn.test/maps/s.xml"), given(via), expected == "expected");
+            [if sites.hold(&url(page)) { "yes" } else { "no" }]
+        });
     }
 
     #[test]

@@ -217,35 +217,19 @@ fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRul
 }
 
 fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRules) -> Verdict {
+    use Failure::*;
     let attempts = usize::from(attempts);
     let delay = match failure {
-        Failure::AddressRefused => return Verdict::Reject(Rejection::Address),
-        Failure::DnsFailed
-        | Failure::ConnectRefused
-        | Failure::ConnectTimeout
-        | Failure::TlsTimeout
-        | Failure::FirstByteTimeout
-        | Failure::BodyTimeout
-        | Failure::TooSlow
-        | Failure::Reset
-        | Failure::BodyCut
-        | Failure::Proxy
-        | Failure::Challenge
-        | Failure::RobotsUnreachable => rules.delays.get(attempts),
+        AddressRefused => return Verdict::Reject(Rejection::Address),
+        DnsFailed | ConnectRefused | ConnectTimeout | TlsTimeout | FirstByteTimeout | BodyTimeout | TooSlow | Reset
+        | BodyCut | Proxy | Challenge | RobotsUnreachable => rules.delays.get(attempts),
         // This machine's trouble: it costs the URL no attempt (`Ending::Retry` of the ledger), and never ends it.
-        Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault(0)), reason: failure },
-        Failure::Tls
-        | Failure::TlsExpired
-        | Failure::TlsName
-        | Failure::TlsSelfSigned
-        | Failure::TlsIssuer
-        | Failure::TlsCertificate
-        | Failure::TlsOld
-        | Failure::NotModifiedUnasked
-        | Failure::BadHttp => rules.delays.first().filter(|_| attempts == 0),
-        Failure::DnsNotFound => rules.delays.get(1).or(rules.delays.first()).filter(|_| attempts == 0),
+        Spill => return Verdict::Retry { at: now.plus(rules.own_fault(0)), reason: failure },
+        Tls | TlsExpired | TlsName | TlsSelfSigned | TlsIssuer | TlsCertificate | TlsOld | NotModifiedUnasked
+        | BadHttp => rules.delays.first().filter(|_| attempts == 0),
+        DnsNotFound => rules.delays.get(1).or(rules.delays.first()).filter(|_| attempts == 0),
         // Not faults of a fetch; were one reported as such, trying again would not help.
-        Failure::Status4xx | Failure::Status5xx | Failure::StatusOther | Failure::Poison => None,
+        Status4xx | Status5xx | StatusOther | Poison => None,
     };
     match delay {
         Some(delay) => Verdict::Retry { at: now.plus(*delay), reason: failure },
@@ -255,33 +239,19 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
 
 /// What `outcome` says about how its host feels.
 pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
+    use Failure::*;
     match *outcome {
         FetchOutcome::Answer(answer) => answer_signal(&answer),
         FetchOutcome::Fault(failure) => match failure {
             // Nothing the host did: the policy, our disk, our parser.
-            Failure::AddressRefused | Failure::Spill | Failure::Poison | Failure::Proxy => PaceSignal::Neutral,
-            Failure::RobotsUnreachable => PaceSignal::Neutral,
-            Failure::Status4xx | Failure::StatusOther | Failure::NotModifiedUnasked => PaceSignal::Ok,
-            Failure::Challenge => PaceSignal::Challenge,
-            Failure::Status5xx => PaceSignal::ServerError,
-            Failure::DnsNotFound
-            | Failure::DnsFailed
-            | Failure::ConnectRefused
-            | Failure::ConnectTimeout
-            | Failure::Tls
-            | Failure::TlsExpired
-            | Failure::TlsName
-            | Failure::TlsSelfSigned
-            | Failure::TlsIssuer
-            | Failure::TlsCertificate
-            | Failure::TlsOld
-            | Failure::TlsTimeout
-            | Failure::FirstByteTimeout
-            | Failure::BodyTimeout
-            | Failure::TooSlow
-            | Failure::Reset
-            | Failure::BodyCut
-            | Failure::BadHttp => PaceSignal::Fault,
+            AddressRefused | Spill | Poison | Proxy => PaceSignal::Neutral,
+            RobotsUnreachable => PaceSignal::Neutral,
+            Status4xx | StatusOther | NotModifiedUnasked => PaceSignal::Ok,
+            Challenge => PaceSignal::Challenge,
+            Status5xx => PaceSignal::ServerError,
+            DnsNotFound | DnsFailed | ConnectRefused | ConnectTimeout | Tls | TlsExpired | TlsName | TlsSelfSigned
+            | TlsIssuer | TlsCertificate | TlsOld | TlsTimeout | FirstByteTimeout | BodyTimeout | TooSlow | Reset
+            | BodyCut | BadHttp => PaceSignal::Fault,
         },
     }
 }

@@ -126,13 +126,13 @@ impl Pace {
         self.last_took = whole_millis(took);
         self.count(signal);
         let (gap, why) = self.reasoned_gap(rules);
-        self.not_before(end.plus(gap), why);
+        self.hold_until(end.plus(gap), why);
         let (wait, why) = self.extra_wait(gap, signal, rules);
-        self.not_before(end.plus(wait), why);
+        self.hold_until(end.plus(wait), why);
         if rules.waf_brake > 0 && self.hostile_run >= rules.waf_brake {
             // A pause starts a new count: after it the host has its full allowance of refusals again.
             self.hostile_run = 0;
-            self.not_before(end.plus(rules.waf_pause), PaceWhy::Brake);
+            self.hold_until(end.plus(rules.waf_pause), PaceWhy::Brake);
         }
     }
 
@@ -147,7 +147,7 @@ impl Pace {
     pub fn take_up(&mut self, rules: &PaceRules) {
         if let Some(end) = self.last_end {
             let (gap, why) = self.reasoned_gap(rules);
-            self.not_before(end.plus(gap), why);
+            self.hold_until(end.plus(gap), why);
         }
     }
 
@@ -156,7 +156,7 @@ impl Pace {
     pub fn wait_one_full_gap(&mut self, now: UnixMillis, rules: &PaceRules) {
         let end = self.ended(now);
         let (gap, why) = self.reasoned_gap(rules);
-        self.not_before(end.plus(gap), why);
+        self.hold_until(end.plus(gap), why);
     }
 
     /// The same as if it was written at `now`, where it says that its last request ended later: it was written by a clock that
@@ -168,11 +168,6 @@ impl Pace {
             self.last_end = Some(now);
         }
         self
-    }
-
-    /// Another party (the registry of an address shared by hosts, an operator) asks for no request before `until`.
-    pub fn hold_until(&mut self, until: UnixMillis, why: PaceWhy) {
-        self.not_before(until, why);
     }
 
     fn reasoned_gap(&self, rules: &PaceRules) -> (Duration, PaceWhy) {
@@ -230,8 +225,9 @@ impl Pace {
         end
     }
 
-    /// The only place where `earliest` changes, but for [`not_from_the_future`](Self::not_from_the_future): it goes forward or stays.
-    fn not_before(&mut self, until: UnixMillis, why: PaceWhy) {
+    /// No request before `until`: another party (the registry of an address shared by hosts, an operator) may ask for it too. The only
+    /// place where `earliest` changes, but for [`not_from_the_future`](Self::not_from_the_future): it goes forward or stays.
+    pub fn hold_until(&mut self, until: UnixMillis, why: PaceWhy) {
         if until > self.earliest {
             self.earliest = until;
             self.why = why;

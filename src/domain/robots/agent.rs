@@ -54,8 +54,5 @@ fn product_token(value: &[u8]) -> &[u8] {
 
 /// `*`, alone or before white space.
 fn is_star(value: &[u8]) -> bool {
-    match value {
-        [b'*', rest @ ..] => rest.first().is_none_or(u8::is_ascii_whitespace),
-        _ => false,
-    }
+    matches!(value, [b'*', rest @ ..] if rest.first().is_none_or(u8::is_ascii_whitespace))
 }

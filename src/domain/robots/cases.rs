@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{RobotsGroup, RobotsRules};
 use crate::domain::cases::unescaped;
 
+#[derive(Default)]
 struct Case {
     name: String,
     has_source: bool,
@@ -70,13 +71,7 @@ fn read(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
         if let Some(name) = line.strip_prefix("case: ") {
-            cases.push(Case {
-                name: name.into(),
-                has_source: false,
-                agents: vec!["lycosa".into()],
-                robots: Vec::new(),
-                checks: Vec::new(),
-            });
+            cases.push(Case { name: name.into(), agents: vec!["lycosa".into()], ..Case::default() });
             continue;
         }
         let case = cases.last_mut().expect("a table begins with a case");

@@ -26,28 +26,17 @@ impl Field {
     /// Names are matched without regard to case. Besides the right ones, the misspellings that Google's open parser
     /// takes, and the same kind of slip for the other names.
     fn from_name(name: &[u8]) -> Option<Self> {
-        const NAMES: &[(&str, Field)] = &[
-            ("user-agent", Field::UserAgent),
-            ("useragent", Field::UserAgent),
-            ("user agent", Field::UserAgent),
-            ("user_agent", Field::UserAgent),
-            ("allow", Field::Allow),
-            ("disallow", Field::Disallow),
-            ("dissallow", Field::Disallow),
-            ("dissalow", Field::Disallow),
-            ("disalow", Field::Disallow),
-            ("diasllow", Field::Disallow),
-            ("disallaw", Field::Disallow),
-            ("crawl-delay", Field::CrawlDelay),
-            ("crawldelay", Field::CrawlDelay),
-            ("crawl delay", Field::CrawlDelay),
-            ("crawl_delay", Field::CrawlDelay),
-            ("sitemap", Field::Sitemap),
-            ("site-map", Field::Sitemap),
-            ("content-signal", Field::Usage(Signal::Content)),
-            ("content-usage", Field::Usage(Signal::Usage)),
+        const NAMES: [(&[&str], Field); 7] = [
+            (&["user-agent", "useragent", "user agent", "user_agent"], Field::UserAgent),
+            (&["allow"], Field::Allow),
+            (&["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"], Field::Disallow),
+            (&["crawl-delay", "crawldelay", "crawl delay", "crawl_delay"], Field::CrawlDelay),
+            (&["sitemap", "site-map"], Field::Sitemap),
+            (&["content-signal"], Field::Usage(Signal::Content)),
+            (&["content-usage"], Field::Usage(Signal::Usage)),
         ];
-        NAMES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name)).map(|(_, field)| *field)
+        let is = |known: &&str| known.as_bytes().eq_ignore_ascii_case(name);
+        NAMES.iter().find(|(names, _)| names.iter().any(is)).map(|(_, field)| *field)
     }
 }
 
@@ -64,10 +53,7 @@ impl<'a> Line<'a> {
     /// Its field and value, if it is a record that matters here. A missing colon is forgiven when the line has exactly
     /// two words, so that prose is not taken for a rule.
     pub fn record(&self) -> Option<(Field, &'a [u8])> {
-        let text = match memchr(b'#', self.text) {
-            Some(at) => self.text.get(..at)?,
-            None => self.text,
-        };
+        let text = self.text.split(|b| *b == b'#').next()?;
         with_colon(text).or_else(|| two_words(text))
     }
 }

@@ -8,6 +8,9 @@
 //! that have a `?`, and for the URL when it is held against such a rule.
 
 use memchr::memmem;
+use percent_encoding::percent_encode_byte;
+
+use crate::domain::url::percent::{decoded, is_unreserved};
 
 /// How far the spelling is unified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,41 +85,27 @@ pub(super) fn spell(text: &[u8], spelling: Spelling, wildcards: bool) -> Vec<u8>
     let mut in_query = false;
     let mut rest = text;
     while let [octet, tail @ ..] = rest {
+        let encoded = decoded(rest);
         rest = tail;
-        match (*octet, escaped(tail)) {
-            (b'%', Some(value)) => {
+        match (*octet, encoded) {
+            (_, Some(value)) => {
                 rest = tail.get(2..).unwrap_or_default();
                 let loose = in_query && spelling == Spelling::Query && matches!(value, b':' | b'/' | b'?' | b'@');
-                if is_unreserved(value) || loose { out.push(value) } else { push_escaped(&mut out, value) }
+                if is_unreserved(value) || loose { out.push(value) } else { escape(&mut out, value) }
             }
             (b'*', _) if wildcards => out.push(b'*'),
             (octet, _) if is_url_octet(octet) => {
                 in_query |= octet == b'?';
                 out.push(octet);
             }
-            (octet, _) => push_escaped(&mut out, octet),
+            (octet, _) => escape(&mut out, octet),
         }
     }
     out
 }
 
-/// The value of the two hex digits that `text` begins with.
-fn escaped(text: &[u8]) -> Option<u8> {
-    let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    match text {
-        [high, low, ..] => Some(digit(*high)? << 4 | digit(*low)?),
-        _ => None,
-    }
-}
-
-fn push_escaped(out: &mut Vec<u8>, octet: u8) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |n: u8| HEX.get(usize::from(n & 15)).copied().unwrap_or(b'0');
-    out.extend_from_slice(&[b'%', digit(octet >> 4), digit(octet)]);
-}
-
-fn is_unreserved(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_' | b'~')
+fn escape(out: &mut Vec<u8>, octet: u8) {
+    out.extend_from_slice(percent_encode_byte(octet).as_bytes());
 }
 
 /// Octets that stand for themselves: unreserved and reserved ones (RFC 3986, section 2), and a `%` that escapes

@@ -15,7 +15,7 @@ pub struct RobotsVerdict {
 }
 
 /// Whose rules were found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RobotsGroup {
     /// A group names our product token.
     Named,
@@ -24,11 +24,12 @@ pub enum RobotsGroup {
     /// No group applies: all is allowed.
     None,
     /// There is no text: everything is allowed or disallowed as a whole.
+    #[default]
     Whole,
 }
 
-/// What a host's robots.txt tells one agent. Compact: patterns and lines lie in one buffer each.
-#[derive(Clone, Debug)]
+/// What a host's robots.txt tells one agent. Compact: patterns and lines lie in one buffer each. By default nothing may be fetched.
+#[derive(Clone, Debug, Default)]
 pub struct RobotsRules {
     pub(super) group: RobotsGroup,
     /// The verdict when no rule matches.
@@ -71,26 +72,12 @@ impl Span {
 impl RobotsRules {
     /// Everything may be fetched: there is no robots.txt (RFC 9309, section 2.3.1.3).
     pub fn allow_all() -> Self {
-        Self::whole(true)
+        Self { otherwise: true, ..Self::default() }
     }
 
     /// Nothing may be fetched: robots.txt could not be reached (RFC 9309, section 2.3.1.4).
     pub fn disallow_all() -> Self {
-        Self::whole(false)
-    }
-
-    fn whole(otherwise: bool) -> Self {
-        Self {
-            group: RobotsGroup::Whole,
-            otherwise,
-            rules: Box::default(),
-            patterns: Box::default(),
-            lines: Box::default(),
-            has_query_rules: false,
-            crawl_delay: None,
-            sitemaps: Vec::new(),
-            usage: Vec::new(),
-        }
+        Self::default()
     }
 
     /// Whether `tail` (path and query of a URL, beginning with `/`) may be fetched: the longest matching rule decides,

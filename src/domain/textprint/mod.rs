@@ -79,7 +79,7 @@ pub struct Printer {
 }
 
 /// What the tokens so far have made.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Made {
     /// Sorted.
     of_url: SmallVec<[u64; 16]>,
@@ -95,12 +95,6 @@ struct Made {
     met: Bits,
     vocabulary: Vec<u16>,
     numbers: Vec<u16>,
-}
-
-impl Default for Printer {
-    fn default() -> Self {
-        Self::new("")
-    }
 }
 
 impl Printer {
@@ -147,20 +141,7 @@ impl Printer {
 impl Made {
     fn without(of_url: SmallVec<[u64; 16]>) -> Self {
         let maybe = of_url.iter().fold(0, |maybe, word| maybe | 1 << (word >> 58));
-        Self {
-            of_url,
-            maybe,
-            count: 0,
-            whole: 0,
-            words: 0,
-            told: [0; 2],
-            last: [0; 2],
-            features: Bits::default(),
-            planes: Planes::default(),
-            met: Bits::default(),
-            vocabulary: Vec::new(),
-            numbers: Vec::new(),
-        }
+        Self { of_url, maybe, ..Self::default() }
     }
 
     fn take(&mut self, tokens: &[u64]) {
@@ -228,7 +209,7 @@ fn is_word(token: u64) -> bool {
 
 /// A set of numbers of sixteen bits.
 #[derive(Debug)]
-struct Bits(Box<[u64; BITS / 64]>);
+pub(super) struct Bits(Box<[u64; BITS / 64]>);
 
 impl Default for Bits {
     fn default() -> Self {
@@ -238,7 +219,7 @@ impl Default for Bits {
 
 impl Bits {
     /// Puts a number in; whether it was not there.
-    fn set(&mut self, number: u16) -> bool {
+    pub(super) fn set(&mut self, number: u16) -> bool {
         let (at, bit) = (usize::from(number) / 64, 1 << (number % 64));
         self.0.get_mut(at).is_some_and(|word| {
             let new = *word & bit == 0;

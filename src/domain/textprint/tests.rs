@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::token::{finished, mixed, stands_alone};
 use super::*;
+use crate::domain::cases;
 
 fn print(text: &str) -> Option<TextPrint> {
     told(text, "").0
@@ -143,13 +144,8 @@ fn a_long_text_is_the_same_in_any_pieces() {
     for text in ["Abc9".repeat(20_000), "天a".repeat(15_000), words(6_000)] {
         let whole = told(&text, "");
         for size in [1_000, 9_999, 30_001] {
-            let mut pieces = Printer::default();
-            let mut rest = text.as_str();
-            while !rest.is_empty() {
-                let at = (0..=size.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap();
-                pieces.push(&rest[..at]);
-                rest = &rest[at..];
-            }
+            let mut pieces = Printer::new("");
+            cases::pieces(&text, &[size]).for_each(|piece| pieces.push(piece));
             assert_eq!(pieces.finish(), whole, "{size}");
         }
     }
@@ -160,7 +156,7 @@ proptest! {
     fn the_print_is_that_of_its_definition_in_any_pieces(
         text in "[a-cA-C0-2 .ßÄİK漢字かไท१\u{301}\u{2028}]{0,80}", cuts in proptest::collection::vec(0_usize..80, 0..6),
     ) {
-        let mut pieces = Printer::default();
+        let mut pieces = Printer::new("");
         let mut from = 0;
         let mut cuts: Vec<usize> = cuts.into_iter().filter(|at| text.is_char_boundary(*at)).collect();
         cuts.sort_unstable();

@@ -36,7 +36,7 @@ pub(super) fn of(url: &PageUrl, shape: &Shape) -> impl Iterator<Item = (Idle, u6
 /// a page is the same for all of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Proof {
-    pages: u32,
+    pub(super) pages: u32,
     last: u64,
 }
 
@@ -46,10 +46,6 @@ impl Proof {
         let another = self.last != alias;
         self.last = alias;
         self.pages = if same { self.pages.saturating_add(u32::from(another)) } else { 0 };
-    }
-
-    pub(super) fn pages(&self) -> u32 {
-        self.pages
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) trait Weighed: Default {
 /// At most `ROOM` values. A site may choose its URLs so that their keys spread badly: of so few that costs little.
 #[derive(Debug)]
 pub(super) struct Counted<V, const ROOM: usize> {
-    values: KeyMap<u64, V>,
+    pub(super) values: KeyMap<u64, V>,
     /// What weighs no more is dropped for want of room.
     floor: u32,
 }
@@ -41,11 +41,6 @@ impl<V: Weighed, const ROOM: usize> Counted<V, ROOM> {
         let floor = self.floor;
         self.values.retain(|_, value| value.weight() > floor);
     }
-
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.values.len()
-    }
 }
 
 #[cfg(test)]
@@ -69,7 +64,7 @@ mod tests {
             if n % 3 == 0 {
                 counted.of(0).0 += 1;
             }
-            assert!(counted.len() <= 8);
+            assert!(counted.values.len() <= 8);
         }
         assert!(counted.known(0).unwrap().0 > 3_000);
     }

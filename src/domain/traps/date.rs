@@ -8,70 +8,59 @@ const NAMES: &str = "y year yr m mon month d day date cal ical caldate week star
 /// Whether the URL names a month, a week or a day. `y=2031&m=5`, `date=2031-05-01`, `/2031/05/` and `/2031-05/` do; `/2031/` and
 /// `?id=2031` do not.
 pub(super) fn is_calendar(url: &PageUrl) -> bool {
-    year_of_query(url).is_some() || year_of_path(url).is_some()
+    is_in_query(url) || is_in_path(url)
 }
 
-/// The names and values of the query's parameters.
-fn params(url: &PageUrl) -> impl Iterator<Item = (&str, &str)> {
-    url.query().unwrap_or_default().split('&').filter_map(|part| part.split_once('='))
-}
-
-fn is_date_name(name: &str) -> bool {
-    NAMES.split(' ').any(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// Of a parameter that holds a whole date, or of a year beside another part of a date.
-fn year_of_query(url: &PageUrl) -> Option<u64> {
-    let dates = || params(url).filter(|(name, _)| is_date_name(name));
-    if let Some(year) = dates().find_map(|(_, value)| year_of_date(value)) {
-        return Some(year);
-    }
-    let year = dates().find_map(|(_, value)| four_digits(value));
-    let part = dates().any(|(_, value)| matches!(value.len(), 1 | 2) && value.parse::<u8>().is_ok_and(|n| n <= 53));
-    year.filter(|_| part)
+/// Whether a parameter holds a whole date, or one a year and another a part of a date.
+fn is_in_query(url: &PageUrl) -> bool {
+    let is_name = |name: &str| NAMES.split(' ').any(|known| known.eq_ignore_ascii_case(name));
+    let params = || url.query().unwrap_or_default().split('&').filter_map(|part| part.split_once('='));
+    let values = || params().filter(|(name, _)| is_name(name)).map(|(_, value)| value);
+    let is_part = |value: &str| matches!(value.len(), 1 | 2) && value.parse::<u8>().is_ok_and(|n| n <= 53);
+    values().any(is_date) || values().any(is_four_digits) && values().any(is_part)
 }
 
 /// `2031-05`, `2031-05-01`, `2031/5`, `20310501`, `203105`.
-fn year_of_date(value: &str) -> Option<u64> {
-    let (year, rest) = value.split_at_checked(4)?;
-    let year = four_digits(year)?;
+fn is_date(value: &str) -> bool {
+    let Some((_, rest)) = value.split_at_checked(4).filter(|(year, _)| is_four_digits(year)) else { return false };
     let month = rest.strip_prefix(['-', '/', '.', '_']).unwrap_or(rest);
-    let compact = month.len() == rest.len();
     let end = month.find(|c: char| !c.is_ascii_digit()).unwrap_or(month.len());
-    let digits = month.get(..end)?;
-    let first = if compact { matches!(rest.len(), 2 | 4).then(|| digits.get(..2)).flatten()? } else { digits };
-    first.parse::<u8>().is_ok_and(|month| (1..=12).contains(&month)).then_some(year)
+    let digits = match month.len() == rest.len() {
+        true => month.get(..end.min(2)).filter(|digits| digits.len() == 2 && matches!(rest.len(), 2 | 4)),
+        false => month.get(..end),
+    };
+    digits.is_some_and(|digits| digits.parse::<u8>().is_ok_and(|month| (1..=12).contains(&month)))
 }
 
-/// Of a folder of four digits that is followed by one of a month, or of one that is a month or a day.
-fn year_of_path(url: &PageUrl) -> Option<u64> {
+/// Whether a folder of four digits is followed by one of a month, or one is a month or a day.
+fn is_in_path(url: &PageUrl) -> bool {
     let mut segments = url.path().split('/').peekable();
     while let Some(segment) = segments.next() {
-        let month = segments
-            .peek()
-            .is_some_and(|next| next.len() == 2 && next.parse().is_ok_and(|n: u8| (1..=12).contains(&n)));
-        if let Some(year) = year_of_dashes(segment) {
-            return Some(year);
-        }
-        if let Some(year) = four_digits(segment).filter(|year| month && (1000..3000).contains(year)) {
-            return Some(year);
+        let month = segments.peek().is_some_and(|next| is_of_two_digits(next, 12));
+        if is_dashed(segment) || is_year(segment) && month {
+            return true;
         }
     }
-    None
+    false
 }
 
 /// `2031-05` and `2031-05-01`, whole.
-fn year_of_dashes(segment: &str) -> Option<u64> {
+fn is_dashed(segment: &str) -> bool {
     let mut parts = segment.split('-');
-    let year = four_digits(parts.next()?).filter(|year| (1000..3000).contains(year))?;
-    let mut small = |most: u8| {
-        let part = parts.next()?;
-        Some(part.len() == 2 && part.parse().is_ok_and(|n: u8| (1..=most).contains(&n)))
-    };
-    let date = small(12)? && small(31).unwrap_or(true);
-    (date && parts.next().is_none()).then_some(year)
+    parts.next().is_some_and(is_year)
+        && parts.next().is_some_and(|month| is_of_two_digits(month, 12))
+        && parts.next().is_none_or(|day| is_of_two_digits(day, 31))
+        && parts.next().is_none()
 }
 
-fn four_digits(text: &str) -> Option<u64> {
-    (text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+fn is_of_two_digits(text: &str, most: u8) -> bool {
+    text.len() == 2 && text.parse().is_ok_and(|n: u8| (1..=most).contains(&n))
+}
+
+fn is_year(text: &str) -> bool {
+    is_four_digits(text) && text.starts_with(['1', '2'])
+}
+
+fn is_four_digits(text: &str) -> bool {
+    text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit())
 }

@@ -1,10 +1,11 @@
 //! What the pages of a host have shown, in bounded room. What is called new may have been forgotten.
 
+use crate::domain::textprint::Bits;
+
 /// Sets of hashes, and hashes of a set.
 const SETS: usize = 128;
 const WAYS: usize = 16;
-/// Bits of a set of words, and those from which on it begins anew: more would call new words known.
-const BITS: usize = 1 << 16;
+/// A set of words with so many begins anew: more would call new words known.
 const FULL: u32 = 1 << 14;
 
 /// Hashes that came last, by a part of each.
@@ -31,21 +32,17 @@ impl Recent {
 /// Words and the like that were met.
 #[derive(Debug, Default)]
 pub(super) struct Met {
-    bits: Vec<u64>,
+    words: Option<Bits>,
     count: u32,
 }
 
 impl Met {
     /// Takes in a word; whether it was not known.
     pub(super) fn is_new(&mut self, word: u16) -> bool {
-        if self.bits.is_empty() || self.count >= FULL {
-            self.bits.clear();
-            self.bits.resize(BITS / 64, 0);
-            self.count = 0;
+        if self.count >= FULL {
+            *self = Self::default();
         }
-        let Some(place) = self.bits.get_mut(usize::from(word) / 64) else { return false };
-        let new = *place >> (word % 64) & 1 == 0;
-        *place |= 1 << (word % 64);
+        let new = self.words.get_or_insert_default().set(word);
         self.count += u32::from(new);
         new
     }

@@ -57,7 +57,7 @@ impl News {
 pub(super) struct Yield {
     /// Pages in a row that led on and brought nothing: no new text or picture, and no new URL beyond the subtree. One counts twice that led
     /// to three or more of its kin, and one of a calendar as often as it led to new ones.
-    without_novelty: u32,
+    pub without_novelty: u32,
     /// Pages in a row that brought no new word, and led to new pages of the subtree alone, and to no known one: nothing crosses,
     /// nothing comes to an end.
     alone: u32,
@@ -98,11 +98,6 @@ impl Yield {
             1 => self.alone.saturating_add(ONWARD),
             _ => self.alone.saturating_add(BRANCHING),
         };
-    }
-
-    /// What speaks against it.
-    pub(super) fn without_novelty(&self) -> u32 {
-        self.without_novelty
     }
 
     /// Whether so many pages in a row brought nothing new.

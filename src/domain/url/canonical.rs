@@ -19,7 +19,7 @@ pub const MAX_INPUT_LENGTH: usize = 65_536;
 /// Makes canonical URLs under one set of [`CleanRules`].
 #[derive(Clone, Debug)]
 pub struct Canonicaliser {
-    cleaner: Cleaner,
+    pub(super) cleaner: Cleaner,
     max_length: usize,
 }
 
@@ -113,10 +113,6 @@ impl Canonicaliser {
     /// The URL, unless it is too long.
     pub(super) fn limited(&self, url: PageUrl) -> Result<PageUrl, UrlError> {
         if url.as_str().len() > self.max_length { Err(UrlError::TooLong) } else { Ok(url) }
-    }
-
-    pub(super) fn cleaner(&self) -> &Cleaner {
-        &self.cleaner
     }
 
     /// Path and query without what names no page, the rest as written.

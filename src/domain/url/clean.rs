@@ -135,12 +135,8 @@ impl Cleaner {
 
     /// Appends to `out` the parameters of `query` that stay, in their order and as they are written.
     pub(super) fn push_query(&self, query: &str, out: &mut String) {
-        let mut first = true;
-        for part in query.split('&').filter(|part| !self.drops_from_query(part)) {
-            if !first {
-                out.push('&');
-            }
-            first = false;
+        for (nth, part) in query.split('&').filter(|part| !self.drops_from_query(part)).enumerate() {
+            out.push_str(if nth > 0 { "&" } else { "" });
             out.push_str(part);
         }
     }
@@ -152,9 +148,7 @@ impl Cleaner {
             return;
         }
         for (nth, segment) in path.split('/').enumerate() {
-            if nth > 0 {
-                out.push('/');
-            }
+            out.push_str(if nth > 0 { "/" } else { "" });
             self.push_segment(segment, out);
         }
     }
@@ -181,22 +175,20 @@ impl Cleaner {
 
     fn drops_from_query(&self, part: &str) -> bool {
         let part = normal(part);
-        self.tracking.contain(name_of(&part).as_bytes()) || self.is_session(&part)
+        self.tracking.contain(pair(&part).0.as_bytes()) || self.is_session(&part)
     }
 
     fn is_session(&self, part: &str) -> bool {
-        let name = name_of(part).as_bytes();
+        let (name, value) = pair(part);
+        let name = name.as_bytes();
         let is_token = || self.session_tokens.contain(name) && !self.page_names.contain(name);
-        self.sessions.contain(name) || (is_token() && looks_like_session(value_of(part)))
+        self.sessions.contain(name) || (is_token() && looks_like_session(value))
     }
 }
 
-fn name_of(part: &str) -> &str {
-    part.split_once('=').map_or(part, |(name, _)| name)
-}
-
-fn value_of(part: &str) -> &str {
-    part.split_once('=').map_or("", |(_, value)| value)
+/// Name and value of a parameter.
+fn pair(part: &str) -> (&str, &str) {
+    part.split_once('=').unwrap_or((part, ""))
 }
 
 /// Whether a link leads to `host` or names none.
@@ -215,7 +207,7 @@ fn values(link: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut at = link.find('?').map_or(link.len(), |at| at + 1);
     let parts = link.get(at..).unwrap_or_default().split('&');
     parts.filter_map(move |part| {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let (name, value) = pair(part);
         let (from, to) = (at + name.len() + 1, at + part.len());
         at = to + 1;
         (!value.is_empty()).then(|| Some((link.get(..from)?, value, link.get(to..)?)))?

@@ -55,7 +55,7 @@ impl<'a> Joiner<'a> {
         }
         let (path, query) = link.split_once('?').map_or((link, None), |(path, query)| (path, Some(query)));
         let query = query.filter(|query| !query.is_empty());
-        if query.is_some_and(|query| !self.canonicaliser.cleaner().keeps_query(query)) {
+        if query.is_some_and(|query| !self.canonicaliser.cleaner.keeps_query(query)) {
             return None;
         }
         let (directory, rest) = split(page, path)?;

@@ -14,7 +14,7 @@ mod clean;
 mod joiner;
 mod page_url;
 mod pattern;
-mod percent;
+pub(super) mod percent;
 mod session;
 mod stand_in;
 mod typed;

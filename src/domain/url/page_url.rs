@@ -172,14 +172,9 @@ impl PageUrl {
             _ => return Err(UrlError::Scheme),
         };
         let (authority, tail) = rest.split_at(rest.find('/').ok_or(UrlError::Malformed)?);
-        let colon = authority.rfind(':').filter(|_| !authority.ends_with(']'));
-        let (host, port) = match colon {
+        let (host, port) = match authority.rsplit_once(':').filter(|_| !authority.ends_with(']')) {
             None => (authority, scheme.default_port()),
-            Some(at) => {
-                let (host, port) = (authority.get(..at), authority.get(at + 1..));
-                let port = port.and_then(|p| p.parse::<u16>().ok()).ok_or(UrlError::Malformed)?;
-                (host.unwrap_or_default(), port)
-            }
+            Some((host, port)) => (host, port.parse().map_err(|_| UrlError::Malformed)?),
         };
         let url = Self::from_parts(scheme, host, port, tail)?;
         if url.as_str() == text { Ok(url) } else { Err(UrlError::Malformed) }
@@ -204,9 +199,7 @@ impl PageUrl {
         let host_end = scheme.prefix().len() + host.len();
         let tail_start = host_end + named_port.len();
         let mut text = String::with_capacity(tail_start + tail_length);
-        text.push_str(scheme.prefix());
-        text.push_str(host);
-        text.push_str(&named_port);
+        text.extend([scheme.prefix(), host, &named_port]);
         push_tail(&mut text);
         if text.len() > MAX_PAGE_URL_LENGTH {
             return Err(UrlError::TooLong);
@@ -221,13 +214,8 @@ impl PageUrl {
         let authority = self.origin();
         let query_length = query.map_or(0, |query| query.len() + 1);
         let mut text = String::with_capacity(authority.len() + directory.len() + rest.len() + query_length);
-        text.push_str(authority);
-        text.push_str(directory);
-        text.push_str(rest);
-        if let Some(query) = query {
-            text.push('?');
-            text.push_str(query);
-        }
+        text.extend([authority, directory, rest]);
+        text.extend(query.into_iter().flat_map(|query| ["?", query]));
         let Self { scheme, port, host_end, tail_start, .. } = *self;
         Self { text: text.into_boxed_str(), scheme, port, host_end, tail_start, spelling: None }
     }

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_encode_byte;
+
 /// `text` with every percent-encoding in its normal form; everything else stays as it is.
 ///
 /// A `%` that begins no encoding stays too. An encoding is not decoded where the decoded character would complete such
@@ -23,38 +25,40 @@ pub(super) fn standard_path(path: &str) -> Cow<'_, str> {
 }
 
 fn push_normal(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'%', rest.as_bytes()) {
-        let (before, from_percent) = rest.split_at(at);
-        out.push_str(before);
-        match decoded(from_percent) {
-            None => {
-                out.push('%');
-                rest = from_percent.get(1..).unwrap_or_default();
-            }
-            Some(byte) => {
-                push_byte(byte, out);
-                rest = from_percent.get(3..).unwrap_or_default();
-            }
+    for (piece, byte) in pieces(text) {
+        match byte {
+            None => out.push_str(piece),
+            Some(byte) => push_byte(byte, out),
         }
     }
-    out.push_str(rest);
+}
+
+/// The pieces of a text: each encoding with the byte it stands for, and what stands between them.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = (&str, Option<u8>)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let byte = decoded(rest.as_bytes());
+        let next = || memchr::memchr(b'%', rest.as_bytes().get(1..)?).map(|at| at + 1);
+        let length = if byte.is_some() { 3 } else { next().unwrap_or(rest.len()) };
+        let (piece, after) = rest.split_at_checked(length).filter(|_| length > 0)?;
+        rest = after;
+        Some((piece, byte))
+    })
 }
 
 /// The byte that the encoding at the beginning of `text` stands for.
-pub(super) fn decoded(text: &str) -> Option<u8> {
-    let digit = |at: usize| char::from(*text.as_bytes().get(at)?).to_digit(16);
-    u8::try_from(digit(1)? * 16 + digit(2)?).ok()
+pub(in crate::domain) fn decoded(text: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = text else { return None };
+    let digit = |b: &u8| char::from(*b).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
 fn push_byte(byte: u8, out: &mut String) {
-    const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
     if is_unreserved(byte) && !(byte.is_ascii_hexdigit() && ends_in_stray_percent(out)) {
         out.push(char::from(byte));
-        return;
+    } else {
+        out.push_str(percent_encode_byte(byte));
     }
-    out.push('%');
-    out.extend([HEX.get(usize::from(byte >> 4)), HEX.get(usize::from(byte & 15))].into_iter().flatten());
 }
 
 fn ends_in_stray_percent(out: &str) -> bool {
@@ -64,6 +68,6 @@ fn ends_in_stray_percent(out: &str) -> bool {
 }
 
 /// RFC 3986 section 2.3.
-pub(super) fn is_unreserved(byte: u8) -> bool {
+pub(in crate::domain) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }

@@ -24,27 +24,13 @@ fn is_authority(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cases::{check, unescape};
 
     #[test]
-    fn what_begins_with_a_host_is_taken_under_both_schemes_https_first() {
-        for text in
-            "example.org example.org/a?b#c a.test:8080/x localhost LOCALHOST/x intranet:81/ [::1] [::1]:7/x 1.2.3.4 \
-         bücher.example"
-                .split(' ')
-        {
-            let both = with_schemes(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(both, [format!("https://{text}"), format!("http://{text}")]);
-        }
-        assert_eq!(with_schemes(" //example.org/ ").unwrap()[1], "http://example.org/");
-    }
-
-    #[test]
-    fn what_has_a_scheme_or_is_no_host_stays_as_it_is() {
-        let odd = ["", " ", "a b.test"];
-        let plain = "http://a.test/ HTTPS://a.test ftp://a.test/ mailto:a@b.test me@example.org /a.b word word/a.b ?a.b . \
-         javascript:x http:///a.b a.test: a.test:8x ::1";
-        for text in plain.split(' ').chain(odd) {
-            assert_eq!(with_schemes(text), None, "{text}");
-        }
+    fn what_begins_with_a_host_is_taken_under_both_schemes_https_first_and_nothing_else() {
+        check(include_str!("../../../tests/data/url_typed.txt"), |[text]| {
+            [with_schemes(&unescape(text)).map_or("-".to_owned(), |both| both.join(" "))]
+        });
+        assert_eq!((with_schemes(""), with_schemes(" ")), (None, None));
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct Counting {
     dom: RcDom,
     nodes: usize,
     fostered: usize,
-    work: Cell<usize>,
+    pub(super) work: Cell<usize>,
     /// Where the last element was put.
     pub depth: usize,
 }
@@ -68,11 +68,6 @@ impl Counting {
         if work > MAX_WORK {
             stop(TreeFault::TooCostly);
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn spent(&self) -> usize {
-        self.work.get()
     }
 }
 

@@ -78,7 +78,7 @@ impl Extractor {
     /// Bytes gone through so far, those looked at twice included: a measure of the work, at most about three times what
     /// was fed.
     pub fn work(&self) -> u64 {
-        self.tokenizer.work()
+        self.tokenizer.work
     }
 
     /// Bytes it holds but for the facts, which have limits of their own.
@@ -102,8 +102,7 @@ impl Extractor {
         self.collector.end_anchor();
         self.collector.resolve_framed(None);
         let Collector { facts, links, base_href, .. } = self.collector;
-        let (links, cut) = links.finish();
-        Framed { links, cut, base: base_href, nofollow: facts.robots.nofollow }
+        Framed { links: links.list, cut: links.cut, base: base_href, nofollow: facts.robots.nofollow }
     }
 
     /// The page has ended.
@@ -173,11 +172,11 @@ impl Collector {
         self.resolve_framed(Some(&base));
         self.facts.canonical = self.canonical_href.and_then(|href| web_url(&base, &href));
         (self.facts.text, self.facts.text_cut) = self.text.finish();
-        self.facts.visible = self.watch.visible();
+        self.facts.visible = self.watch.visible;
         self.facts.needs_script = self.watch.needs_script();
         let (print, told) = self.printer.finish();
         self.facts.shown = Shown { print, told, media: self.media.finish() };
-        (self.facts.links, self.facts.links_cut) = self.links.finish();
+        (self.facts.links, self.facts.links_cut) = (self.links.list, self.links.cut);
         self.facts
     }
 
@@ -190,56 +189,54 @@ impl Collector {
             return;
         }
         let text = link_text(Fold::all(text, MAX_LINK_TEXT * 4));
-        self.links.push(Link { href: href.to_owned(), kind, nofollow, text });
+        self.links.list.push(Link { href: href.to_owned(), kind, nofollow, text });
     }
 
     fn links_of(&mut self, tag: &Tag<'_>) {
         let rel = Rel::of(tag);
-        let nofollow = rel.is_nofollow();
+        let nofollow = rel.any(&links::REL_NOFOLLOW);
         let described = match tag.element {
             Element::Area | Element::Img => tag.attr("alt"),
             Element::Link | Element::Iframe | Element::Frame => tag.attr("title"),
             _ => None,
         };
         let text = described.unwrap_or_default();
-        let before = self.links.len();
+        let before = self.links.list.len();
         links::of_tag(tag, &rel, self.opts.assets, |kind, href| self.add_link(kind, href, nofollow, &text));
         if tag.element == Element::A {
             self.end_anchor();
-            if self.links.len() > before {
+            if self.links.list.len() > before {
                 let room = || Fold::new(MAX_LINK_TEXT * 4);
                 self.anchor = Some(Anchor { at: before, text: room(), alt: room() });
             }
         }
-        if tag.element == Element::Link && rel.is_canonical() && self.canonical_href.is_none() {
+        if tag.element == Element::Link && rel.any(&["canonical"]) && self.canonical_href.is_none() {
             self.canonical_href = tag.attr("href").map(Cow::into_owned).filter(|h| short(h));
         }
     }
 
     /// The links of the page that stands in a frame's attribute.
     fn frame(&mut self, markup: &str) {
-        let from = self.links.len();
+        let from = self.links.list.len();
         let framed = srcdoc::read(markup, &self.opts, self.depth + 1);
-        if framed.cut {
-            self.links.cut();
-        }
+        self.links.cut |= framed.cut;
         let base = framed.base.filter(|_| self.framed.len() < MAX_BASES);
         for link in framed.links {
             self.watch.link();
             let nofollow = link.nofollow || framed.nofollow;
             let reference = base.as_ref().map(|base| format!("{base} {}", link.href));
             if self.links.takes(link.kind, reference.as_deref().unwrap_or(&link.href), nofollow) {
-                self.links.push(Link { nofollow, ..link });
+                self.links.list.push(Link { nofollow, ..link });
             }
         }
-        self.framed.extend(base.map(|base| (from, self.links.len(), base)));
+        self.framed.extend(base.map(|base| (from, self.links.list.len(), base)));
     }
 
     /// Frames that have a base of their own have it relative to that of the page; to an absolute one where that is not known yet.
     fn resolve_framed(&mut self, base: Option<&Url>) {
         for (from, to, own) in std::mem::take(&mut self.framed) {
             let absolute = || parse_any(&own);
-            let (Some(links), Some(base)) = (self.links.part_mut(from, to), base.cloned().or_else(absolute)) else {
+            let (Some(links), Some(base)) = (self.links.list.get_mut(from..to), base.cloned().or_else(absolute)) else {
                 continue;
             };
             srcdoc::resolve(links, &own, &base);
@@ -288,7 +285,7 @@ impl Collector {
 
     fn end_anchor(&mut self) {
         if let Some(Anchor { at, text, alt }) = self.anchor.take()
-            && let Some(link) = self.links.get_mut(at)
+            && let Some(link) = self.links.list.get_mut(at)
         {
             let text = text.finish().0;
             link.text = link_text(if text.is_empty() { alt.finish().0 } else { text });
@@ -352,7 +349,7 @@ impl Sink for Collector {
         }
         self.media.of_tag(tag);
         if tag.element == Element::Script {
-            self.watch.script();
+            self.watch.script = true;
         }
         if tag.element == Element::Img {
             self.image(tag);

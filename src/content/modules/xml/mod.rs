@@ -11,7 +11,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use super::{Body, MimeModule, PageSink, ParseRules};
-use crate::content::charset::{Decoder, detect};
+use crate::content::charset::{Decoder, detect_in_domain};
 use crate::content::mime::Kind;
 use crate::content::sitemap::begins_as_url;
 use crate::content::{feed, sitemap};
@@ -55,12 +55,9 @@ impl MimeModule for Sitemap {
     }
 
     fn takes(&self, body: &Body<'_>) -> bool {
-        if is_gzip(body.head) {
-            return body.sitemap || ends_as_packed_xml(body.url.path());
-        }
         let expected = body.sitemap || ends_as_packed_xml(body.url.path());
-        if !expected && !matches!(body.kind, Kind::Xml | Kind::Text) {
-            return false;
+        if is_gzip(body.head) || !expected && !matches!(body.kind, Kind::Xml | Kind::Text) {
+            return expected;
         }
         match (body.kind, root_of(body.content_type, body.head).as_deref()) {
             (_, Some(root)) if sitemap::Collector::reads(root) => true,
@@ -118,7 +115,7 @@ fn root_in(content_type: Option<&str>, head: &[u8]) -> Option<String> {
         return None;
     }
     let mut text = String::new();
-    Decoder::new(detect(content_type, head).0).decode(head, true, |piece| text.push_str(piece));
+    Decoder::new(detect_in_domain(content_type, head, None).0).decode(head, true, |piece| text.push_str(piece));
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let mut reader = Reader::from_str(start);
     reader.config_mut().allow_dangling_amp = true;

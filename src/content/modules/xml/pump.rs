@@ -28,7 +28,8 @@ pub(super) struct Pump {
     again_at: usize,
     /// How the token that is too long ends, while what comes belongs to it.
     skipped_to: Option<&'static str>,
-    malformed: bool,
+    /// It was no XML from some point on, or had a token beyond all bounds.
+    pub malformed: bool,
 }
 
 /// What became of a try.
@@ -68,11 +69,6 @@ impl Pump {
     /// The text has ended. False when it was no XML from some point on, or broken off within a token.
     pub fn finish(&mut self, to: &mut dyn Collect) -> bool {
         !self.malformed && self.skip() && self.tokenise(true, to) && self.pending.trim().is_empty()
-    }
-
-    /// It was no XML from some point on, or had a token beyond all bounds.
-    pub fn is_malformed(&self) -> bool {
-        self.malformed
     }
 
     fn tokenise(&mut self, last: bool, to: &mut dyn Collect) -> bool {

@@ -83,7 +83,7 @@ impl Reading {
         let limits = self.rules.sitemaps;
         match (self.expected, first) {
             (Expected::Sitemap, first) if first != '<' => Form::Lines(Lines::new(limits.max_urls)),
-            _ => Form::Xml(Pump::default(), Collecting::new(&self.url, &self.rules)),
+            _ => Form::Xml(Pump::default(), Collecting::Nobody(Box::new((self.url.clone(), self.rules.clone())))),
         }
     }
 
@@ -106,8 +106,7 @@ impl Reading {
             }
             Form::Xml(mut pump, mut collecting) => {
                 let ended = pump.finish(&mut collecting);
-                let malformed = pump.is_malformed();
-                collecting.into_facts(&mut facts, ended && !cut, malformed)
+                collecting.into_facts(&mut facts, ended && !cut, pump.malformed)
             }
         };
         let sitemap = sitemap.filter(|(entries, _)| self.expected == Expected::Sitemap || !entries.is_empty());
@@ -138,7 +137,7 @@ impl PageSink for XmlReader {
     fn finish(mut self: Box<Self>) -> Page {
         if let Some(gunzip) = self.gunzip.take() {
             let whole = gunzip.finish(|plain| self.plain(plain));
-            self.damaged |= !whole && !self.stream.is_cut() && !self.reading.is_full();
+            self.damaged |= !whole && !self.stream.cut && !self.reading.is_full();
         }
         let mut wanted = true;
         let decoded = self.stream.finish(|text| wanted = wanted && self.reading.read(text));
@@ -157,10 +156,6 @@ enum Collecting {
 }
 
 impl Collecting {
-    fn new(url: &Url, rules: &ParseRules) -> Self {
-        Self::Nobody(Box::new((url.clone(), rules.clone())))
-    }
-
     fn for_root(&self, root: &str) -> Self {
         let Self::Nobody(known) = self else { return Self::Other };
         let (url, rules) = &**known;

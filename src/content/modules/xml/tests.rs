@@ -17,6 +17,7 @@ const TABLES: [(&str, &str); 3] = [
     ("feeds", include_str!("../../../../tests/data/feed/feeds.txt")),
 ];
 
+#[derive(Default)]
 struct Case {
     name: String,
     found: bool,
@@ -38,13 +39,9 @@ impl Case {
             found,
             url: "http://h.test/sitemap.xml".into(),
             content_type: "application/xml".into(),
-            coding: String::new(),
             max: 100,
             max_bytes: 1 << 20,
-            assets: false,
-            body: Vec::new(),
-            module: None,
-            expected: Vec::new(),
+            ..Self::default()
         }
     }
 

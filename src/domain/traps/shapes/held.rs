@@ -46,7 +46,8 @@ impl Refusal {
 pub(super) struct HeldBack {
     /// Without a host: of the hosts of a domain.
     shapes: HashMap<(Option<HostKey>, u64, u8), HeldShape>,
-    new: Vec<HeldShape>,
+    /// Those that nobody has been told of.
+    pub(super) new: Vec<HeldShape>,
     /// URLs of shapes for which there was no room.
     others: u64,
 }
@@ -70,10 +71,6 @@ impl HeldBack {
             Some(of) => *of != host || !keys.contains(key),
             None => *key != domain,
         });
-    }
-
-    pub(super) fn take_new(&mut self) -> Vec<HeldShape> {
-        std::mem::take(&mut self.new)
     }
 
     pub(super) fn list(&self, most: usize) -> (Vec<HeldShape>, u64) {

@@ -239,7 +239,7 @@ impl Shapes {
 
     /// Shapes of which something is held back for the first time, since this was asked last.
     pub fn newly_held(&mut self) -> Vec<HeldShape> {
-        self.held.take_new()
+        std::mem::take(&mut self.held.new)
     }
 
     /// Hosts known at the moment.
@@ -361,8 +361,8 @@ impl OfHost {
                 Idle::Identifiers => (rules.sessions, Rejection::Session),
                 Idle::Order => (rules.permutations, Rejection::Permuted),
             };
-            let same =
-                self.shapes.known(shape.key).and_then(|count| count.same.get(idle as usize)).map_or(0, Proof::pages);
+            let proof = self.shapes.known(shape.key).and_then(|count| count.same.get(idle as usize));
+            let same = proof.map_or(0, |proof| proof.pages);
             match self.aliases.known(alias) {
                 Known::Not => {}
                 _ if !wanted => {}

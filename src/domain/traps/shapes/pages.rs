@@ -152,7 +152,7 @@ impl Shapes {
         let of = |content| News { content, word: news.word, number: news.number, calendar };
         // Shapes that lead to each other share what speaks against them.
         let led_by = page.led_by.and_then(|key| of_host.shapes.known(key));
-        let before = led_by.map_or(0, |count| count.yields.without_novelty());
+        let before = led_by.map_or(0, |count| count.yields.without_novelty);
         let count = of_host.shapes.of(page.shape.key);
         count.yields.note(of(news.shape), &page.in_shape, before);
         count.leaves = if page.in_subtree.found == 0 { count.leaves.saturating_add(1) } else { 0 };

@@ -310,7 +310,7 @@ fn whatever_is_found_the_room_is_bounded() {
     }
     assert!(shapes.len() <= HOSTS && shapes.domains.len() <= DOMAINS && shapes.shown.len() <= SHOWN);
     let of_host = shapes.hosts.get(&HOST).unwrap();
-    assert!(of_host.shapes.len() <= SHAPES && of_host.subtrees.len() <= SUBTREES);
+    assert!(of_host.shapes.values.len() <= SHAPES && of_host.subtrees.values.len() <= SUBTREES);
     let (held, all) = shapes.held_back(usize::MAX);
     assert!(held.len() <= 256 && all == 3 * (HOSTS + SHAPES) as u64);
     assert!(aliases::of(&url("/?a=1"), &Shape::of(&url("/?a=1"))).next().is_none());

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::domain::cases::unescaped;
+use crate::domain::cases::unescape;
 
 mod properties;
 
@@ -34,10 +34,6 @@ fn cases(table: &str) -> Vec<Case> {
         Case { name: name.to_owned(), page: unescape(page), expect }
     };
     table.split("#case ").skip(1).map(case).collect()
-}
-
-fn unescape(text: &str) -> String {
-    String::from_utf8(unescaped(text)).unwrap()
 }
 
 fn link_line(link: &Link) -> String {

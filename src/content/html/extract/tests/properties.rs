@@ -8,6 +8,7 @@ use select::predicate::Any;
 
 use super::*;
 use crate::content::html::tokenizer::LONGEST_TAG;
+use crate::domain::cases::pieces;
 
 /// Bits of markup whose joints matter.
 #[rustfmt::skip]
@@ -26,16 +27,7 @@ fn markup() -> impl Strategy<Value = String> {
 
 fn in_pieces(html: &str, sizes: &[usize], opts: ExtractOptions) -> PageFacts {
     let mut extractor = Extractor::new(&page(), opts);
-    let mut rest = html;
-    for size in sizes.iter().cycle() {
-        if rest.is_empty() {
-            break;
-        }
-        let at = (*size..=rest.len()).find(|n| rest.is_char_boundary(*n)).unwrap_or(rest.len());
-        let (piece, after) = rest.split_at(at);
-        extractor.feed(piece);
-        rest = after;
-    }
+    pieces(html, sizes).for_each(|piece| extractor.feed(piece));
     extractor.finish()
 }
 
@@ -127,10 +119,10 @@ fn work(html: &str, size: usize) -> (u64, usize) {
     let mut waiting = 0;
     for piece in html.as_bytes().chunks(size) {
         extractor.feed(std::str::from_utf8(piece).unwrap());
-        waiting = waiting.max(extractor.tokenizer.waiting());
+        waiting = waiting.max(extractor.tokenizer.carry.len());
     }
     extractor.tokenizer.finish(&mut extractor.collector);
-    (extractor.tokenizer.work(), waiting)
+    (extractor.tokenizer.work, waiting)
 }
 
 #[rustfmt::skip]
