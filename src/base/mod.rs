@@ -6,6 +6,7 @@ pub mod exit;
 pub mod fault;
 pub mod invariant;
 pub(crate) mod kinds;
+pub(crate) mod section;
 pub mod sort;
 pub mod sync;
 pub mod time;

@@ -90,7 +90,7 @@ pub fn human_size(bytes: u64) -> String {
 }
 
 /// A value that serde reads from text with a unit.
-trait Unit: Sized {
+pub(crate) trait Unit: Sized {
     const FORM: &'static str;
     fn read(text: &str) -> Result<Self, String>;
     fn whole(number: u64) -> Option<Self>;
@@ -149,7 +149,7 @@ impl<T: Unit> serde::de::Visitor<'_> for Reader<T> {
 }
 
 /// Text with a unit, for use inside `Option` and `Vec`.
-struct Wrapped<T>(T);
+pub(crate) struct Wrapped<T>(pub T);
 
 impl<'de, T: Unit> serde::Deserialize<'de> for Wrapped<T> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -157,37 +157,35 @@ impl<'de, T: Unit> serde::Deserialize<'de> for Wrapped<T> {
     }
 }
 
-macro_rules! unit_modules {
-    ($($(#[$doc:meta])* $name:ident $optional:ident: $type:ty;)*) => { $(
-        $(#[$doc])*
-        pub mod $name {
-            use super::{Unit, Wrapped};
-            pub(crate) fn serialize<S: serde::Serializer>(v: &$type, s: S) -> Result<S::Ok, S::Error> {
-                s.serialize_str(&v.write())
-            }
-            pub(crate) fn deserialize<'de, D: serde::Deserializer<'de>>(d: D) -> Result<$type, D::Error> {
-                <Wrapped<$type> as serde::Deserialize>::deserialize(d).map(|w| w.0)
-            }
-        }
-        /// The same for a value that may be absent.
-        pub mod $optional {
-            use super::{Unit, Wrapped};
-            pub(crate) fn serialize<S: serde::Serializer>(v: &Option<$type>, s: S) -> Result<S::Ok, S::Error> {
-                serde::Serialize::serialize(&v.as_ref().map(Unit::write), s)
-            }
-            pub(crate) fn deserialize<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<$type>, D::Error> {
-                <Option<Wrapped<$type>> as serde::Deserialize>::deserialize(d).map(|o| o.map(|w| w.0))
-            }
-        }
-    )* };
-}
+/// `#[serde(with = "duration")]`: a duration with its unit; `#[serde(with = "size")]`: bytes, with or without a unit.
+pub mod unit {
+    use super::{Unit, Wrapped};
 
-unit_modules! {
-    /// `#[serde(with = "duration")]`: a duration with its unit.
-    duration optional_duration: std::time::Duration;
-    /// `#[serde(with = "size")]`: bytes, with or without a unit.
-    size optional_size: u64;
+    pub(crate) fn serialize<T: Unit, S: serde::Serializer>(v: &T, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&v.write())
+    }
+
+    pub(crate) fn deserialize<'de, T: Unit, D: serde::Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+        <Wrapped<T> as serde::Deserialize>::deserialize(d).map(|w| w.0)
+    }
 }
+pub use unit as duration;
+pub use unit as size;
+
+/// The same for a value that may be absent.
+pub mod optional_unit {
+    use super::{Unit, Wrapped};
+
+    pub(crate) fn serialize<T: Unit, S: serde::Serializer>(v: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
+        serde::Serialize::serialize(&v.as_ref().map(Unit::write), s)
+    }
+
+    pub(crate) fn deserialize<'de, T: Unit, D: serde::Deserializer<'de>>(d: D) -> Result<Option<T>, D::Error> {
+        <Option<Wrapped<T>> as serde::Deserialize>::deserialize(d).map(|o| o.map(|w| w.0))
+    }
+}
+pub use optional_unit as optional_duration;
+pub use optional_unit as optional_size;
 
 /// A list of durations.
 pub mod durations {

@@ -141,10 +141,7 @@ mod tests {
     use crate::base::time::UnixMillis;
     use crate::config::Layers;
     use crate::config::tests::settings;
-
-    fn url(text: &str) -> PageUrl {
-        Canonicaliser::new(CleanRules::keep_all()).parse(text).unwrap()
-    }
+    use crate::net::testing::url;
 
     #[test]
     fn a_host_of_its_own_has_its_own_proxy_and_headers() {

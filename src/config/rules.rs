@@ -22,7 +22,7 @@ use rustls::pki_types::CertificateDer;
 use crate::content::modules::ParseRules;
 use crate::net::FetchLimits;
 use crate::net::dns::target_address;
-use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
+use crate::net::guard::{AddressPolicy, AllowError, parse_allow};
 use crate::net::tls::{TlsSetupError, read_roots};
 
 impl Settings {
@@ -156,7 +156,8 @@ impl Settings {
     pub fn address_policy(&self, own: Vec<SocketAddr>) -> Result<AddressPolicy, AllowError> {
         let mut allow = self.net.allow.iter().map(|rule| parse_allow(rule)).collect::<Result<Vec<_>, _>>()?;
         // An override names an address as plainly as an allow rule does; a target that is a name stays subject to the rules.
-        allow.extend(self.dns.overrides.values().filter_map(|target| target_rule(target)));
+        let addresses = self.dns.overrides.values().filter(|target| target_address(target).is_some());
+        allow.extend(addresses.filter_map(|target| parse_allow(target).ok()));
         Ok(AddressPolicy::new(allow, own))
     }
 
@@ -167,11 +168,6 @@ impl Settings {
     pub fn tls_roots(&self) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
         read_roots(&self.tls.roots)
     }
-}
-
-/// The allow rule of an override's target, if that is an address.
-fn target_rule(target: &str) -> Option<AllowRule> {
-    target_address(target).and_then(|_| parse_allow(target).ok())
 }
 
 impl sections::ExtractSection {

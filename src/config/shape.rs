@@ -41,36 +41,3 @@ fn tables(at: &str, form: &Json, given: &Table) -> Result<(), Wrong> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use crate::config::Layers;
-
-    #[test]
-    fn a_list_is_not_taken_for_the_first_fields_of_a_section() {
-        for set in ["fetch.timeouts=1s", "fetch.timeouts=[\"1s\"]", "fetch.timeouts=1s,2s", "fetch.timeouts=5"] {
-            let error = Layers::new().set(set).unwrap_err().to_string();
-            assert!(
-                error.starts_with("--set: fetch.timeouts: ") && error.contains("fetch.timeouts.connect"),
-                "{error}"
-            );
-        }
-        for set in
-            ["crawl=a", "frontier.host_quantum=[5]", "host=[[\"a.test\", 4]]", "webhook=a", "extract=[[\"a\", \"p\"]]"]
-        {
-            assert!(Layers::new().set(set).is_err(), "{set}");
-        }
-        for (text, line) in [
-            ("\n[fetch]\ntimeouts = [\"1s\"]\n", "a.toml:3: fetch.timeouts: "),
-            ("crawl = [\"x\"]\n", "a.toml:1: crawl: "),
-            ("\nhost = [[\"a.test\", 4]]\n", "a.toml:2: host: "),
-        ] {
-            let error = Layers::new().text(Path::new("a.toml"), text).unwrap_err().to_string();
-            assert!(error.starts_with(line), "{error}");
-        }
-        let good = Layers::new().set("fetch.timeouts={connect=\"1s\"}").unwrap().load().unwrap();
-        assert_eq!(good.fetch.timeouts.connect.as_secs(), 1);
-    }
-}

@@ -55,13 +55,9 @@ impl SpillBudget {
 
     fn take(&self, bytes: u64) -> Result<(), SpillError> {
         let counter = &self.inner;
-        counter
-            .used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                used.checked_add(bytes).filter(|sum| *sum <= counter.limit)
-            })
-            .map(|_| ())
-            .map_err(|_| SpillError::Budget { wanted: bytes, limit: counter.limit })
+        let sum = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= counter.limit);
+        let taken = counter.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+        taken.map(drop).map_err(|_| SpillError::Budget { wanted: bytes, limit: counter.limit })
     }
 }
 

@@ -132,59 +132,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::cases::{rows, unescaped};
 
     #[test]
     fn the_payload_is_what_stands_between_the_sizes_and_the_line_ends() {
-        let cases: &[(&[u8], &[u8])] = &[
-            (b"5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", b"hello world"),
-            (b"0\r\n\r\n", b""),
-            (b"", b""),
-            (b"a;x=y\r\n0123456789\r\n0;z\r\n\r\n", b"0123456789"),
-            (b"00000000000000000000002 \t\r\nab\r\n000\r\n\r\n", b"ab"),
-            (b"A \t;\r\n0123456789\r\n0\r\nX: y\r\nZ\r\n\r\n", b"0123456789"),
-            (b"2\r\n\r\n\r\n0\r\n\r\n", b"\r\n"),
-            (b"2\r\nab\r\n0\r\n\r\nmore", b"ab"),
-            (b"5\r\nhel", b"hel"),
-            (b"2\r\nab\r", b"ab"),
-            (b"2\r\nab\r\n7", b"ab"),
-        ];
-        for (body, want) in cases {
-            assert_eq!(payload(body).as_deref(), Ok(*want), "{}", String::from_utf8_lossy(body));
-        }
-    }
-
-    #[test]
-    fn what_curl_reads_is_read() {
-        // Each tried with curl 7.88.1.
-        let cases: &[(&[u8], &[u8])] = &[
-            (b"5\nhello\n0\n\n", b"hello"),
-            (b"5\r\nhello\n0\r\n\r\n", b"hello"),
-            (b"5\nhello\r\n0\r\n\r\n", b"hello"),
-            (b"5\r\nhello\r\r\n0\r\n\r\n", b"hello"),
-            (b"5 rubbish\r\nhello\r\n0 \r\n\r\n", b"hello"),
-            (b"5;a=\"b\"\r\nhello\r\n0\r\nX: y\n\n", b"hello"),
-            (b"5\rx\nhello\r\n0\r\n\r\n", b"hello"),
-            (b"0x5\r\n\r\n", b""),
-        ];
-        for (body, want) in cases {
-            assert_eq!(payload(body).as_deref(), Ok(*want), "{}", String::from_utf8_lossy(body));
-        }
-    }
-
-    #[test]
-    fn what_curl_refuses_is_refused() {
-        for body in [
-            &b"x\r\n"[..],
-            b"\r\n",
-            b" 2\r\nab\r\n",
-            b"-2\r\nab\r\n",
-            b"2\r\nabc",
-            b"2\r\nab0\r\n",
-            b"2\r\nab\rx",
-            b"2\r\nab\r\n\r\n0\r\n\r\n",
-            b"10000000000000000\r\n",
-        ] {
-            assert_eq!(payload(body), Err(ChunkFault), "{}", String::from_utf8_lossy(body));
+        for row in rows(include_str!("../../tests/data/http/chunks.txt"), 2) {
+            let want = Some(row.cells[1]).filter(|want| *want != "-").map(unescaped);
+            assert_eq!(payload(&unescaped(row.cells[0])), want.ok_or(ChunkFault), "line {}: {}", row.line, row.text);
         }
     }
 

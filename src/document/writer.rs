@@ -112,7 +112,10 @@ impl DocumentWriter {
     fn spill_buffer(&mut self) -> Result<(), SpillError> {
         let mut spill = match self.spill.take() {
             Some(spill) => spill,
-            None => Spill { file: self.create()?, charge: self.config.budget.open() },
+            None => {
+                let file = tempfile::tempfile_in(&self.config.dir).map_err(|e| self.io_error(e))?;
+                Spill { file, charge: self.config.budget.open() }
+            }
         };
         spill.charge.grow(self.buffer.len() as u64)?;
         spill.file.write_all(&self.buffer).map_err(|e| self.io_error(e))?;
@@ -134,10 +137,6 @@ impl DocumentWriter {
     fn grows(&mut self) -> bool {
         let may = self.spill.is_none() && self.capacity() + STEP <= MOST_IN_MEMORY;
         may && self.shared.get_or_insert_with(|| self.config.shared.open()).grow(STEP as u64).is_ok()
-    }
-
-    fn create(&self) -> Result<File, SpillError> {
-        tempfile::tempfile_in(&self.config.dir).map_err(|e| self.io_error(e))
     }
 
     fn io_error(&self, source: io::Error) -> SpillError {

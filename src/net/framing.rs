@@ -194,59 +194,21 @@ impl BodyReader {
 mod tests {
     use super::super::head::parse_head;
     use super::*;
+    use crate::domain::cases::{rows, unescaped};
 
-    fn form(lines: &str) -> BodyForm {
-        BodyForm::of(&parse_head(format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\n").as_bytes()).unwrap())
+    fn form(status: &str, lines: &str) -> BodyForm {
+        let head = [status.as_bytes(), b"\r\n", &unescaped(lines), b"\r\n\r\n"].concat();
+        BodyForm::of(&parse_head(&head).unwrap())
     }
 
     #[test]
     fn the_body_ends_where_browsers_and_curl_see_its_end() {
-        use Framing::{Chunks, Close, Length};
-        for (lines, framing, plain, keeps) in [
-            ("", Close, true, false),
-            ("Content-Length: 2", Length(2), true, true),
-            ("Content-Length: 2\r\nContent-Length: 2", Length(2), true, true),
-            ("Content-Length: 2, 2", Length(2), true, true),
-            ("Content-Length: 2\r\nContent-Length: 3", Length(3), true, false),
-            ("Content-Length: 3, 2", Length(3), true, true),
-            ("Content-Length: +2", Length(2), true, true),
-            ("Content-Length: 2b", Length(2), true, true),
-            ("Content-Length:\r\n 2", Length(2), true, true),
-            ("Content-Length: two", Close, true, false),
-            ("Content-Length: -2", Close, true, false),
-            ("Content-Length: two\r\nContent-Length: 2", Length(2), true, false),
-            ("Content-Length: 99999999999999999999", Close, true, false),
-            ("Content-Length: 99999999999999999999\r\nContent-Length: 2", Length(2), true, false),
-            ("Transfer-Encoding: chunked", Chunks, true, true),
-            ("Transfer-Encoding: Chunked;q=1", Chunks, true, true),
-            ("Transfer-Encoding: chunked, chunked", Chunks, false, true),
-            ("Transfer-Encoding: chunked\r\nContent-Length: 2", Chunks, true, false),
-            ("Transfer-Encoding: gzip, chunked", Chunks, false, true),
-            ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", Chunks, false, true),
-            ("Transfer-Encoding: chunked, identity", Chunks, true, true),
-            ("Transfer-Encoding: identity", Close, true, false),
-            ("Transfer-Encoding: identity\r\nContent-Length: 2", Length(2), true, false),
-            ("Transfer-Encoding:\r\nContent-Length: 2", Length(2), true, true),
-            ("Transfer-Encoding: x-own", Close, false, false),
-            ("Content-Length: 2\r\nConnection: x, Close", Length(2), true, false),
-        ] {
-            assert_eq!(form(lines), BodyForm { framing, unchunked: None, plain, keeps }, "{lines}");
-        }
-    }
-
-    #[test]
-    fn other_versions_and_statuses_have_their_own_rules() {
-        let of = |head: &str| BodyForm::of(&parse_head(format!("{head}\r\n\r\n").as_bytes()).unwrap());
-        for (head, framing, keeps) in [
-            ("HTTP/1.0 200 OK\r\nContent-Length: 2", Framing::Length(2), false),
-            ("HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: Keep-Alive", Framing::Length(2), true),
-            ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive", Framing::Chunks, false),
-            ("HTTP/2 200\r\nContent-Length: 2", Framing::Length(2), false),
-            ("HTTP/1.1 204 No\r\nContent-Length: 2", Framing::None, true),
-            ("HTTP/1.1 304 Not\r\nTransfer-Encoding: chunked", Framing::None, true),
-        ] {
-            let form = of(head);
-            assert_eq!((form.framing, form.keeps), (framing, keeps), "{head}");
+        for row in rows(include_str!("../../tests/data/http/framing.txt"), 3) {
+            let [status, lines, want] = [0, 1, 2].map(|n| row.cells[n]);
+            let BodyForm { framing, unchunked, plain, keeps } = form(status, lines);
+            let or = unchunked.map(|framing| format!(", or {framing:?}")).unwrap_or_default();
+            let (plain, keeps) = (if plain { "plain" } else { "coded" }, if keeps { "keeps" } else { "closes" });
+            assert_eq!(format!("{framing:?}{or} {plain} {keeps}"), want, "line {}: {}", row.line, row.text);
         }
     }
 
@@ -269,43 +231,18 @@ mod tests {
 
     #[test]
     fn a_body_is_whole_when_all_its_payload_came() {
-        use Ended::{Cut, Whole};
-        for (framing, bytes, payload, ended) in [
-            (Framing::Length(5), "hello", "hello", Ok(Whole(None))),
-            (Framing::Length(5), "hello and more", "hello", Ok(Whole(None))),
-            (Framing::Length(9), "hello", "hello", Ok(Cut(Note::EndedEarly))),
-            (Framing::None, "hello", "", Ok(Whole(None))),
-            (Framing::Close, "hello", "hello", Ok(Whole(None))),
-            (Framing::Chunks, "5\r\nhello\r\n0\r\n\r\n", "hello", Ok(Whole(None))),
-            (Framing::Chunks, "5\r\nhello\r\n0\r\n", "hello", Ok(Whole(Some(Note::ChunkFault)))),
-            (Framing::Chunks, "5\r\nhello\r\n0\r\nX: y", "hello", Ok(Whole(Some(Note::ChunkFault)))),
-            (Framing::Chunks, "5\r\nhello\r\n0", "hello", Ok(Cut(Note::ChunkFault))),
-            (Framing::Chunks, "5\r\nhello\r\n", "hello", Ok(Cut(Note::ChunkFault))),
-            (Framing::Chunks, "5\r\nhello\r\nzz\r\n", "hello", Err(ChunkFault)),
-        ] {
+        for row in rows(include_str!("../../tests/data/http/bodies.txt"), 5) {
+            let [status, lines, bytes, payload, want] = [0, 1, 2, 3, 4].map(|n| row.cells[n]);
             for size in [1, 2, 100] {
-                let form = BodyForm { framing, unchunked: None, plain: true, keeps: true };
-                let got = read(form, bytes.as_bytes(), size);
-                assert_eq!(got, (payload.as_bytes().to_vec(), ended), "{framing:?} {bytes:?} {size}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_http_1_0_calls_chunked_is_read_as_it_begins() {
-        use Ended::{Cut, Whole};
-        for (length, body, payload, ended) in [
-            ("", "5\r\nhello\r\n0\r\n\r\n", "hello", Ok(Whole(None))),
-            ("", "<p>hello", "<p>hello", Ok(Whole(None))),
-            ("Content-Length: 8\r\n", "<p>hello and more", "<p>hello", Ok(Whole(None))),
-            ("Content-Length: 9\r\n", "<p>hello", "<p>hello", Ok(Cut(Note::EndedEarly))),
-            ("", "5\r\nhello\r\n<p>", "hello", Err(ChunkFault)),
-        ] {
-            let head = format!("HTTP/1.0 200 OK\r\n{length}Transfer-Encoding: chunked\r\n\r\n");
-            let form = BodyForm::of(&parse_head(head.as_bytes()).unwrap());
-            for size in [1, 2, 100] {
-                let got = read(form, body.as_bytes(), size);
-                assert_eq!(got, (payload.as_bytes().to_vec(), ended), "{length} {body:?} {size}");
+                let (found, ended) = read(form(status, lines), &unescaped(bytes), size);
+                let ended = match ended {
+                    Ok(Ended::Whole(None)) => "whole".to_owned(),
+                    Ok(Ended::Whole(Some(note))) => format!("whole, {note}"),
+                    Ok(Ended::Cut(note)) => format!("cut, {note}"),
+                    Err(ChunkFault) => "no chunk".to_owned(),
+                };
+                let found = String::from_utf8(found).unwrap();
+                assert_eq!((found.as_str(), ended.as_str()), (payload, want), "line {}: {size}", row.line);
             }
         }
     }

@@ -31,6 +31,8 @@ pub mod protocol;
 pub mod proxy;
 pub mod robots;
 pub mod tap;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod throttle;
 pub mod tls;
 

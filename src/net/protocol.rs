@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::units::{duration, optional_duration, optional_size, size};
+use crate::base::units::{Wrapped, duration, size};
 use crate::document::{Decoded, Document, SpillConfig, decoded_as};
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
@@ -112,18 +112,12 @@ pub struct TimeoutsSection {
 #[serde(default, deny_unknown_fields)]
 struct GivenTimeouts {
     preset: Preset,
-    #[serde(with = "optional_duration")]
-    connect: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    tls: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    first_byte: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    body: Option<Duration>,
-    #[serde(with = "optional_size")]
-    min_rate: Option<u64>,
-    #[serde(with = "optional_duration")]
-    min_rate_window: Option<Duration>,
+    connect: Option<Wrapped<Duration>>,
+    tls: Option<Wrapped<Duration>>,
+    first_byte: Option<Wrapped<Duration>>,
+    body: Option<Wrapped<Duration>>,
+    min_rate: Option<Wrapped<u64>>,
+    min_rate_window: Option<Wrapped<Duration>>,
 }
 
 impl From<GivenTimeouts> for TimeoutsSection {
@@ -131,12 +125,12 @@ impl From<GivenTimeouts> for TimeoutsSection {
         let preset = Self::of(given.preset);
         Self {
             preset: given.preset,
-            connect: given.connect.unwrap_or(preset.connect),
-            tls: given.tls.unwrap_or(preset.tls),
-            first_byte: given.first_byte.unwrap_or(preset.first_byte),
-            body: given.body.unwrap_or(preset.body),
-            min_rate: given.min_rate.unwrap_or(preset.min_rate),
-            min_rate_window: given.min_rate_window.unwrap_or(preset.min_rate_window),
+            connect: given.connect.map_or(preset.connect, |given| given.0),
+            tls: given.tls.map_or(preset.tls, |given| given.0),
+            first_byte: given.first_byte.map_or(preset.first_byte, |given| given.0),
+            body: given.body.map_or(preset.body, |given| given.0),
+            min_rate: given.min_rate.map_or(preset.min_rate, |given| given.0),
+            min_rate_window: given.min_rate_window.map_or(preset.min_rate_window, |given| given.0),
         }
     }
 }
@@ -256,12 +250,8 @@ impl Fetched {
 
     /// All headers of that name joined by `, ` (RFC 9110 section 5.3); none if there is none.
     pub fn header_list(&self, name: &str) -> Option<String> {
-        let values: Vec<_> = self
-            .headers
-            .iter()
-            .filter(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, v)| String::from_utf8_lossy(v))
-            .collect();
+        let named = self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
+        let values: Vec<_> = named.map(|(_, v)| String::from_utf8_lossy(v)).collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 

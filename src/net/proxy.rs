@@ -170,51 +170,28 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::url::{Canonicaliser, CleanRules};
+    use crate::domain::cases::{rows, unescaped};
+    use crate::net::testing::url;
 
     #[test]
-    fn a_proxy_is_a_host_and_a_port_with_or_without_a_password() {
-        let proxy = Proxy::parse("http://me:p%40ss@proxy.test:3128", false).unwrap();
-        assert_eq!((proxy.host.as_str(), proxy.port, proxy.resolves), ("proxy.test", 3128, false));
-        assert_eq!(proxy.authorization().unwrap(), &format!("Basic {}", BASE64.encode(b"me:p@ss")));
-        for shown in [format!("{proxy}"), format!("{proxy:?}")] {
-            assert!(shown.contains("proxy.test:3128") && !shown.contains("ss@") && !shown.contains("Basic"), "{shown}");
+    fn a_proxy_is_a_scheme_a_host_and_a_port_with_or_without_a_password() {
+        for row in rows(include_str!("../../tests/data/http/proxies.txt"), 3) {
+            let [text, dns, want] = [0, 1, 2].map(|n| row.cells[n]);
+            let proxy = Proxy::parse(&String::from_utf8(unescaped(text)).unwrap(), dns == "remote");
+            let told = proxy.as_ref().map_or("-".to_owned(), |proxy| {
+                let speech = if proxy.is_socks() { "socks" } else { "http" };
+                format!("{proxy} {speech} {}", if proxy.resolves { "remote" } else { "local" })
+            });
+            assert_eq!(told, want, "line {}: {}", row.line, row.text);
+            let shown = format!("{proxy:?}");
+            assert!(!shown.contains("ss@") && !shown.contains("p@ss") && !shown.contains("Basic"), "{shown}");
+            let login = proxy.ok().map(|proxy| proxy.socks_login().is_some() || proxy.authorization().is_some());
+            assert_eq!(login.unwrap_or_default(), text.contains('@') && want != "-", "line {}", row.line);
         }
-        assert_eq!(Proxy::parse("http://[::1]:8080/", false).unwrap().to_string(), "[::1]:8080");
-        assert!(Proxy::parse("http://proxy.test:3128", true).unwrap().authorization().is_none());
-        for wrong in [
-            "proxy.test:3128",
-            "https://proxy.test:1",
-            "http://p:1/x",
-            "http://a%3ab:c@p:1",
-            "",
-            "socks4://p:1",
-            "socks5://",
-            "socks5://p:1/x",
-            "socks5://me@p:1",
-            "socks5://me:%ff@p:1",
-            "socks5:p",
-        ] {
-            assert_eq!(Proxy::parse(wrong, false), Err(ProxyError), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_socks_proxy_looks_names_up_where_its_scheme_or_the_settings_say_so() {
-        for (text, resolves, want) in [
-            ("socks5://p.test", false, false),
-            ("socks5://p.test", true, true),
-            ("socks5h://p.test", false, true),
-            ("SOCKS5H://p.test:1080", false, true),
-        ] {
-            let proxy = Proxy::parse(text, resolves).unwrap();
-            assert_eq!((proxy.is_socks(), proxy.resolves, proxy.port), (true, want, 1080), "{text}");
-            assert!(proxy.socks_login().is_none() && proxy.authorization().is_none());
-        }
-        let proxy = Proxy::parse("socks5://me:p%40ss@[::1]:9050", false).unwrap();
-        assert_eq!((proxy.host.as_str(), proxy.port, proxy.socks_login()), ("[::1]", 9050, Some(("me", "p@ss"))));
-        assert!(!format!("{proxy} {proxy:?}").contains("p@ss"), "{proxy:?}");
-        assert!(!Proxy::parse("http://p.test:1", false).unwrap().is_socks());
+        let http = Proxy::parse("http://me:p%40ss@proxy.test:3128", false).unwrap();
+        assert_eq!(http.authorization().unwrap(), &format!("Basic {}", BASE64.encode(b"me:p@ss")));
+        let socks = Proxy::parse("socks5://me:p%40ss@[::1]:9050", false).unwrap();
+        assert_eq!((socks.host.as_str(), socks.socks_login()), ("[::1]", Some(("me", "p@ss"))));
     }
 
     #[test]
@@ -231,8 +208,7 @@ mod tests {
                 (pattern("*.slow.test"), Way::General),
             ],
         };
-        let canonical = Canonicaliser::new(CleanRules::keep_all());
-        for (url, way) in [
+        for (text, way) in [
             ("http://a.test/", "one:1"),
             ("https://a.test/", "two:2"),
             ("http://x.slow.test/", "one:1"),
@@ -240,9 +216,9 @@ mod tests {
             ("https://own.near.test/", "three:3"),
             ("https://direct.test/", "-"),
         ] {
-            let found = routes.of(&canonical.parse(url).unwrap());
-            assert_eq!(found.map_or("-".to_owned(), |p| p.to_string()), way, "{url}");
+            let found = routes.of(&url(text));
+            assert_eq!(found.map_or("-".to_owned(), |p| p.to_string()), way, "{text}");
         }
-        assert!(Routes::default().of(&canonical.parse("http://a.test/").unwrap()).is_none());
+        assert!(Routes::default().of(&url("http://a.test/")).is_none());
     }
 }

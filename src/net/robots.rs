@@ -45,19 +45,12 @@ fn text_of(mut body: Decoded<'_>, cut: Option<Cut>) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
+    use crate::document::decode::tests::gzip;
     use crate::document::decoded;
 
     fn answer(body: &[u8], coding: &str, cut: Option<Cut>) -> Result<Vec<u8>, String> {
         text_of(decoded(body, coding, MOST), cut)
-    }
-
-    fn gzip(text: &[u8]) -> Vec<u8> {
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gz.write_all(text).unwrap();
-        gz.finish().unwrap()
     }
 
     #[test]

@@ -26,7 +26,8 @@ impl ProcessCollector {
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
         if let Some(seconds) = cpu_seconds() {
-            counter(&mut encoder, "process_cpu_seconds", "Processor time, user and system, seconds", seconds)?;
+            let metric = ConstCounter::new(seconds);
+            put(&mut encoder, "process_cpu_seconds", "Processor time, user and system, seconds", &metric)?;
         }
         let fields = [
             ("process_resident_memory_bytes", "Memory in use, bytes", resident_bytes()),
@@ -37,22 +38,16 @@ impl Collector for ProcessCollector {
         ];
         for (name, help, value) in fields {
             if let Some(value) = value {
-                gauge(&mut encoder, name, help, value as f64)?;
+                put(&mut encoder, name, help, &ConstGauge::new(value as f64))?;
             }
         }
-        let started = self.started.0 as f64 / 1_000.0;
-        gauge(&mut encoder, "process_start_time_seconds", "Start of the process, seconds since 1970", started)
+        let started = ConstGauge::new(self.started.0 as f64 / 1_000.0);
+        put(&mut encoder, "process_start_time_seconds", "Start of the process, seconds since 1970", &started)
     }
 }
 
-fn counter(encoder: &mut DescriptorEncoder, name: &str, help: &str, value: f64) -> fmt::Result {
-    let metric = ConstCounter::new(value);
-    metric.encode(encoder.encode_descriptor(name, help, None, prometheus_client::metrics::MetricType::Counter)?)
-}
-
-fn gauge(encoder: &mut DescriptorEncoder, name: &str, help: &str, value: f64) -> fmt::Result {
-    let metric = ConstGauge::new(value);
-    metric.encode(encoder.encode_descriptor(name, help, None, prometheus_client::metrics::MetricType::Gauge)?)
+fn put(encoder: &mut DescriptorEncoder, name: &str, help: &str, metric: &impl EncodeMetric) -> fmt::Result {
+    metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
 }
 
 /// Processor time of this process so far, user and system together, seconds.

@@ -10,22 +10,12 @@ use crate::domain::reason::Rejection;
 
 /// The counts in one line, with fields: for the log.
 pub fn line(s: &StatusSnapshot) -> String {
+    let StatusSnapshot { discovered, waiting, processing, done, errors, rejected, pages_stored, bytes, .. } = s;
+    let StatusSnapshot { pages_per_second, hosts_active, hosts_waiting, hosts_parked, in_flight, .. } = s;
     let mut text = format!(
-        "discovered={} waiting={} processing={} done={} errors={} rejected={} stored={} bytes={} pages_per_second={:.1} \
-         hosts_active={} hosts_waiting={} hosts_parked={} in_flight={}",
-        s.discovered,
-        s.waiting,
-        s.processing,
-        s.done,
-        s.errors,
-        s.rejected,
-        s.pages_stored,
-        s.bytes,
-        s.pages_per_second,
-        s.hosts_active,
-        s.hosts_waiting,
-        s.hosts_parked,
-        s.in_flight
+        "discovered={discovered} waiting={waiting} processing={processing} done={done} errors={errors} \
+         rejected={rejected} stored={pages_stored} bytes={bytes} pages_per_second={pages_per_second:.1} \
+         hosts_active={hosts_active} hosts_waiting={hosts_waiting} hosts_parked={hosts_parked} in_flight={in_flight}"
     );
     if !s.idle_reason.is_empty() {
         // Writing to a String cannot fail.

@@ -92,12 +92,12 @@ impl Digests {
 
     /// For a body stored with its transfer coding: `stored` is the body with chunk lines, `payload` the one without.
     pub fn of_coded(head: Option<&[u8]>, stored: &Document, payload: &Document) -> io::Result<Self> {
-        let payload = Self::of(None, payload)?.payload;
-        let block = match head {
-            Some(_) => Self::of(head, stored)?.block,
-            None => None,
+        let alone = |head: &[u8], body: &Document| {
+            let mut running = Running { block: None, payload: Sha1::new_with_prefix(head) };
+            body.write_to(&mut running).map(|()| WarcDigest::from(running.payload))
         };
-        Ok(Self { block, payload })
+        let block = head.map(|head| alone(head, stored)).transpose()?;
+        Ok(Self { block, payload: alone(b"", payload)? })
     }
 }
 

@@ -14,9 +14,6 @@ pub use crate::net::head::status_of as status;
 /// Written in place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
 
-/// The head of an answer that came without one: readers want a status line.
-const HEADLESS: &[u8] = b"HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
-
 /// The request head with the values of `Authorization`, `Proxy-Authorization`, `Cookie`, and of headers of the operator's that are
 /// named like them ([`is_secret_header`]), replaced by `[redacted]`. It always ends with an empty line.
 pub fn redacted_request(head: &[u8]) -> Vec<u8> {
@@ -43,14 +40,8 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
 ///
 /// A head that tells the truth already is returned unchanged. A head without any length gets none unless it named a
 /// transfer coding: a body that ends with the connection is legal as it is. Heads of 1xx, 204 and 304 answers keep their
-/// `Content-Length`, which speaks of another body (RFC 9110, section 8.6). Empty lines before the status line are dropped
-/// (RFC 9112, section 2.2). No head at all is an HTTP/0.9 answer and becomes `HTTP/1.0 200 OK` with a note. It always ends
-/// with an empty line.
+/// `Content-Length`, which speaks of another body (RFC 9110, section 8.6). It always ends with an empty line.
 pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
-    let head = head.get(blank_lines(head)..).unwrap_or_default();
-    if head_end(head) == 0 {
-        return HEADLESS.to_vec();
-    }
     let bodiless = matches!(status(head), Some(100..=199 | 204 | 304)) && body_len == 0;
     let mut out = Vec::with_capacity(head.len() + 64);
     let mut renamed = false;
@@ -83,11 +74,6 @@ pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
 fn is_plain_status_line(line: &[u8]) -> bool {
     let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0' | b'1', b' ', a, b, c, rest @ ..] = line else { return false };
     [a, b, c].iter().all(|digit| digit.is_ascii_digit()) && matches!(rest, [] | [b' ' | b'\r' | b'\n', ..])
-}
-
-/// The response head for a body stored as it came: every byte as it is, and a status line where there was none at all.
-pub fn exact_response(head: &[u8]) -> Vec<u8> {
-    if head_end(head) == 0 { HEADLESS.to_vec() } else { head.to_vec() }
 }
 
 /// Length of the head that `content` begins with, its empty line included; none when it has no end.
@@ -182,11 +168,6 @@ fn head_end(head: &[u8]) -> usize {
     end
 }
 
-/// Length of the empty lines at the beginning.
-fn blank_lines(head: &[u8]) -> usize {
-    head.split_inclusive(|b| *b == b'\n').take_while(|line| is_empty_line(line)).map(<[u8]>::len).sum()
-}
-
 /// Writes a line with CRLF at its end, whatever it had.
 fn put_line(out: &mut Vec<u8>, line: &[u8]) {
     let text = line.strip_suffix(b"\n").unwrap_or(line);
@@ -203,117 +184,33 @@ fn end(mut out: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stored(head: &str, len: u64) -> String {
-        String::from_utf8(stored_response(head.as_bytes(), len)).unwrap()
-    }
+    use crate::domain::cases::{rows, unescaped};
 
     #[test]
-    fn credentials_are_redacted_even_when_folded_or_oddly_written() {
-        let head = b"GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE : a=b\r\n c=d\r\nauthorization:Basic eA==\r\nX-Api-Key: x\r\nAccept: */*\r\n x\r\n\r\n";
-        let out = String::from_utf8(redacted_request(head)).unwrap();
-        assert_eq!(
-            out,
-            "GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE: [redacted]\r\nauthorization: [redacted]\r\nX-Api-Key: [redacted]\r\nAccept: */*\r\n x\r\n\r\n"
-        );
-    }
-
-    #[test]
-    fn the_stored_head_tells_the_truth_and_everything_else_is_kept() {
-        let (ok, not_modified) = ("HTTP/1.1 200 OK\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n");
-        let with = |lines: &str| format!("{ok}{lines}\r\n");
-        let headless = "HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
-        for (what, head, len, want) in [
-            ("true", with("content-LENGTH:  5\r\nX:y\r\n"), 5, with("content-LENGTH:  5\r\nX:y\r\n")),
-            ("no length", "HTTP/1.0 200 OK\r\nX: y\r\n\r\n".into(), 5, "HTTP/1.0 200 OK\r\nX: y\r\n\r\n".into()),
-            (
-                "a coding is renamed and the length made true",
-                with("Transfer-Encoding: chunked\r\nX: y\r\n"),
-                12,
-                with("X-Crawl-Transfer-Encoding: chunked\r\nX: y\r\nContent-Length: 12\r\n"),
-            ),
-            ("untrue", with("Content-Length: 99\r\n"), 3, with("X-Crawl-Content-Length: 99\r\nContent-Length: 3\r\n")),
-            (
-                "twice",
-                with("Content-Length: 3\r\nContent-Length: 3\r\n"),
-                3,
-                with("Content-Length: 3\r\nX-Crawl-Content-Length: 3\r\n"),
-            ),
-            ("a sign", with("Content-Length: +3\r\n"), 3, with("X-Crawl-Content-Length: +3\r\nContent-Length: 3\r\n")),
-            (
-                "goes on in a folded line",
-                with("Content-Length: 3\r\n 4\r\n"),
-                3,
-                with("X-Crawl-Content-Length: 3\r\n 4\r\nContent-Length: 3\r\n"),
-            ),
-            ("of the page it speaks of", not_modified.into(), 0, not_modified.into()),
-            ("empty lines before it", format!("\r\n\n{}", with("")), 0, with("")),
-            ("LF alone", "HTTP/1.1 200 OK\nContent-Length: 5\n\n".into(), 5, with("Content-Length: 5\r\n")),
-            ("no head", String::new(), 7, headless.into()),
-            ("no head but its end", "\r\n\r\n".into(), 7, headless.into()),
-            ("half an end", "\r".into(), 7, headless.into()),
-            ("no end", "HTTP/1.1 200 OK".into(), 0, with("")),
-            ("half of its end", format!("{ok}\r"), 0, with("")),
-        ] {
-            assert_eq!(stored(&head, len), want, "{what}");
-        }
-        assert_eq!(redacted_request(b"GET / HTTP/1.1\r\nCookie: x"), b"GET / HTTP/1.1\r\nCookie: [redacted]\r\n\r\n");
-    }
-
-    #[test]
-    fn a_status_line_that_readers_do_not_know_is_written_as_they_do() {
-        for odd in
-            ["HTTP 200 OK", "http/1.1 200 OK", "HTTP/2 200", "HTTP/1.1\t200\tOK", "HTTP/1.1 200OK", "HTTP/1.0  200 OK"]
-        {
-            let want = format!("HTTP/1.1 200\r\nX-Crawl-Status-Line: {odd}\r\nX: y\r\n\r\n");
-            assert_eq!(stored(&format!("{odd}\r\nX: y\r\n\r\n"), 5), want);
-            assert_eq!(stored(&want, 5), want);
-        }
-        for known in ["HTTP/1.0 200", "HTTP/1.1 200 ", "HTTP/1.1 999 who knows", "no status line at all"] {
-            let head = format!("{known}\r\nX: y\r\n\r\n");
-            assert_eq!(stored(&head, 5), head);
+    fn heads_are_stored_and_read_as_the_table_says() {
+        for row in rows(include_str!("../../tests/data/warc/heads.txt"), 3) {
+            let [what, head, want] = [0, 1, 2].map(|n| row.cells[n]);
+            let head = unescaped(head);
+            let found = match what {
+                "coding" => format!("{:?}", transfer_coding(&head)).into_bytes(),
+                "mime" => mime(&head).map_or(b"-".to_vec(), String::into_bytes),
+                "request" => redacted_request(&head),
+                length => stored_response(&head, length.parse().unwrap()),
+            };
+            let want = if want == "the same" { head } else { unescaped(want) };
+            assert_eq!(found.escape_ascii().to_string(), want.escape_ascii().to_string(), "line {}", row.line);
+            if let Ok(length) = what.parse() {
+                assert_eq!(stored_response(&found, length), found, "line {}: stored twice", row.line);
+            }
         }
     }
 
     #[test]
-    fn an_exact_head_is_the_head() {
+    fn the_head_of_a_content_ends_with_its_empty_line() {
         for head in ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\nContent-Length: 9\n\n"]
         {
-            assert_eq!(exact_response(head.as_bytes()), head.as_bytes());
             assert_eq!(head_len(format!("{head}body\r\n\r\n").as_bytes()), Some(head.len()));
             assert_eq!(head_len(&head.as_bytes()[..head.len() - 1]), None);
         }
-        assert_eq!(exact_response(b""), HEADLESS);
-    }
-
-    #[test]
-    fn a_transfer_coding_is_known_by_its_name() {
-        let coding = |lines: &str| transfer_coding(format!("HTTP/1.1 200 OK\r\n{lines}\r\n").as_bytes());
-        for (lines, want) in [
-            ("", Coding::Plain),
-            ("Transfer-Encoding: identity\r\n", Coding::Plain),
-            ("X-Crawl-Transfer-Encoding: chunked\r\n", Coding::Plain),
-            ("TRANSFER-encoding : Chunked\r\n", Coding::Chunked),
-            ("Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n", Coding::Chunked),
-            ("Transfer-Encoding: gzip, chunked\r\n", Coding::Other),
-            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n", Coding::Other),
-        ] {
-            assert_eq!(coding(lines), want, "{lines}");
-        }
-    }
-
-    #[test]
-    fn status_and_mime_are_read_from_the_head_or_not_at_all() {
-        assert_eq!(status(b"HTTP/1.1 404 Not Found\r\n"), Some(404));
-        assert_eq!(status(b"HTTP/1.1 404\r\n"), Some(404));
-        assert_eq!(status(b"HTTP/1.1 4x4 No\r\n"), None);
-        assert_eq!(status(b"ICY 200 OK\r\n"), None);
-        assert_eq!(
-            mime(b"HTTP/1.1 200 OK\r\ncontent-type: Text/HTML; charset=x\r\n\r\n").as_deref(),
-            Some("text/html")
-        );
-        assert_eq!(mime(b"HTTP/1.1 200 OK\r\nContent-Type: text\r\n\r\n"), None);
-        assert_eq!(mime(b"HTTP/1.1 200 OK\r\nContent-Type: a b/c\r\n\r\n"), None);
-        assert_eq!(mime(b"HTTP/1.1 200 OK\r\n\r\nContent-Type: text/html"), None);
     }
 }

@@ -44,20 +44,16 @@ impl Metadata<'_> {
     /// The record's content, `application/warc-fields`.
     pub fn to_fields(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.outlinks.len().min(10_000) * 80);
-        if let Some(via) = self.via {
-            put_field(&mut out, "via", &clean_uri(via));
-        }
-        if !self.hops_from_seed.is_empty() {
-            put_field(&mut out, "hopsFromSeed", self.hops_from_seed);
-        }
-        if let Some(ms) = self.fetch_time_ms {
-            put_field(&mut out, "fetchTimeMs", &ms.to_string());
-        }
-        if let Some(charset) = self.charset {
-            put_field(&mut out, "charsetForLinkExtraction", charset);
-        }
-        if let Some(usage) = self.usage {
-            put_field(&mut out, "contentUsage", usage);
+        let hops = Some(self.hops_from_seed).filter(|hops| !hops.is_empty());
+        let fields = [
+            ("via", self.via.map(clean_uri)),
+            ("hopsFromSeed", hops.map(Cow::from)),
+            ("fetchTimeMs", self.fetch_time_ms.map(|ms| ms.to_string().into())),
+            ("charsetForLinkExtraction", self.charset.map(Cow::from)),
+            ("contentUsage", self.usage.map(Cow::from)),
+        ];
+        for (name, value) in fields.iter().filter_map(|(name, value)| Some((name, value.as_deref()?))) {
+            put_field(&mut out, name, value);
         }
         self.put_outlinks(&mut out);
         out

@@ -47,11 +47,8 @@ fn clean(what: &'static str, value: &str, also: &str) -> Result<String, WarcErro
     let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
     let cleaned: String = value.chars().take(64).map(|c| if good(c) { c } else { '_' }).collect();
     let cleaned = cleaned.trim_start_matches(['.', '-']).to_owned();
-    if cleaned.contains(|c: char| c.is_ascii_alphanumeric()) {
-        Ok(cleaned)
-    } else {
-        Err(WarcError::BadName { what, value: value.to_owned() })
-    }
+    let named = cleaned.contains(|c: char| c.is_ascii_alphanumeric());
+    if named { Ok(cleaned) } else { Err(WarcError::BadName { what, value: value.to_owned() }) }
 }
 
 /// Whether a final name is that of a WARC.

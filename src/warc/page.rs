@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::cdxj::CdxjEntry;
 use super::digest::{Digests, WarcDigest};
-use super::http_head::{exact_response, stored_response};
+use super::http_head::stored_response;
 use super::metadata::Metadata;
 use super::record::{
     Capture, RecordBuilder, RecordBytes, RecordError, RecordId, RecordKind, RefersTo, ResponseNotes, fault,
@@ -55,7 +55,7 @@ impl PageRecords {
     /// Replaces the response by a revisit that refers to an earlier capture with this payload. The body is dropped.
     ///
     /// # Errors
-    /// [`RecordError::Io`]; the records are then as before.
+    /// [`RecordError`]; the records are then as before.
     pub fn make_revisit(
         &mut self,
         builder: &mut RecordBuilder,
@@ -92,7 +92,7 @@ impl RecordBuilder {
     ) -> Result<PageRecords, RecordError> {
         let (id, body) = (RecordId::random(), &fetched.body);
         let (head, stored) = match &fetched.exact {
-            Some(exact) => (exact_response(&fetched.response_head), exact),
+            Some(exact) => (fetched.response_head.clone(), exact),
             None => (stored_response(&fetched.response_head, body.len()), body),
         };
         let block = self.block_digest.then_some(&*head);

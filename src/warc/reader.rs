@@ -54,8 +54,6 @@ impl ReadError {
 pub struct WarcHeader {
     /// First byte of the record in the file.
     pub offset: u64,
-    /// The version line, as `WARC/1.1`.
-    pub version: String,
     /// Names and values in their order.
     pub fields: Vec<(String, String)>,
     /// Bytes of content.
@@ -167,18 +165,11 @@ pub struct Content<'a, R: BufRead> {
 impl<R: BufRead> Read for Content<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let State::Inside { member, left, .. } = &mut self.reader.state else { return Ok(0) };
-        match member.take(*left).read(buffer) {
-            Ok(n) => {
-                *left -= n as u64;
-                Ok(n)
-            }
-            Err(e) => {
-                if e.kind() != io::ErrorKind::Interrupted {
-                    self.reader.state = State::Over;
-                }
-                Err(e)
-            }
+        let read = member.take(*left).read(buffer).inspect(|n| *left -= *n as u64);
+        if read.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted) {
+            self.reader.state = State::Over;
         }
+        read
     }
 }
 
@@ -201,8 +192,7 @@ fn read_header<R: BufRead>(member: &mut Unpacker<Counting<R>>, offset: u64) -> R
 
 fn parse_header(block: &str, offset: u64) -> Result<WarcHeader, ReadError> {
     let mut lines = block.split("\r\n");
-    let version = lines.next().unwrap_or_default().to_owned();
-    if !version.starts_with("WARC/") {
+    if !lines.next().is_some_and(|version| version.starts_with("WARC/")) {
         return Err(ReadError::Header(offset, "the first line is no WARC version"));
     }
     let mut fields: Vec<(String, String)> = Vec::with_capacity(16);
@@ -216,7 +206,7 @@ fn parse_header(block: &str, offset: u64) -> Result<WarcHeader, ReadError> {
             fields.push((name.trim().to_owned(), value.trim().to_owned()));
         }
     }
-    let mut header = WarcHeader { offset, version, fields, content_length: 0 };
+    let mut header = WarcHeader { offset, fields, content_length: 0 };
     let length = header.get("Content-Length").and_then(|v| v.parse().ok());
     header.content_length = length.ok_or(ReadError::Header(offset, "there is no Content-Length"))?;
     Ok(header)

@@ -70,20 +70,16 @@ pub struct RecordBytes {
     pub data: Document,
 }
 
-/// Why a record could not be built.
+/// Why a record could not be built: the body cannot be read, or the temporary file of a large record not be written.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecordError {
-    /// The body could not be read, or the temporary file of a large record not be written.
-    #[error("could not build the {} record of {url}: {source}", kind.as_str())]
-    Io {
-        /// The type of the record.
-        kind: RecordKind,
-        /// The URL it is for.
-        url: String,
-        /// The system's own words.
-        source: io::Error,
-    },
+#[error("could not build the {kind} record of {url}: {source}")]
+pub struct RecordError {
+    /// The type of the record.
+    kind: RecordKind,
+    /// The URL it is for.
+    url: String,
+    /// The system's own words.
+    source: io::Error,
 }
 
 /// What all records of one fetch share.
@@ -148,7 +144,7 @@ impl RecordBuilder {
     /// The record a WARC begins with; `filename` is the file's final name.
     ///
     /// # Errors
-    /// [`RecordError::Io`] when the record outgrows memory and the temporary file fails.
+    /// The record outgrows memory and the temporary file fails.
     pub fn warcinfo(
         &mut self,
         id: RecordId,
@@ -188,7 +184,7 @@ impl RecordBuilder {
     /// `body`. `digests` are those of the same head and body.
     ///
     /// # Errors
-    /// [`RecordError::Io`] when the body cannot be read or the temporary file fails.
+    /// The body cannot be read, or the temporary file fails.
     pub fn response(
         &mut self,
         capture: &Capture<'_>,
@@ -294,5 +290,5 @@ fn begin(kind: RecordKind, capture: &Capture<'_>, id: RecordId) -> HeaderBlock {
 /// Our error for one of the system.
 pub(super) fn fault(kind: RecordKind, capture: &Capture<'_>) -> impl FnOnce(io::Error) -> RecordError {
     let url = capture.url.to_owned();
-    move |source| RecordError::Io { kind, url, source }
+    move |source| RecordError { kind, url, source }
 }

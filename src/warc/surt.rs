@@ -17,17 +17,10 @@ pub fn surt(url: &str) -> String {
     let (Some(host), true) = (parsed.host_str(), matches!(parsed.scheme(), "http" | "https")) else {
         return one_word(url);
     };
-    let mut key = reversed_host(&without_stand_in(host));
-    if let Some(port) = parsed.port() {
-        key.push_str(&format!(":{port}"));
-    }
-    key.push(')');
-    key.push_str(&path_key(parsed.path()));
-    if let Some(query) = parsed.query().map(query_key).filter(|q| !q.is_empty()) {
-        key.push('?');
-        key.push_str(&query);
-    }
-    key
+    let (host, path) = (reversed_host(&without_stand_in(host)), path_key(parsed.path()));
+    let port = parsed.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let query = parsed.query().map(query_key).filter(|q| !q.is_empty()).map(|q| format!("?{q}")).unwrap_or_default();
+    format!("{host}{port}){path}{query}")
 }
 
 fn one_word(text: &str) -> String {

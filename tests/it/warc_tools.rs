@@ -137,7 +137,6 @@ fn samples() -> Vec<Sample> {
             head: "HTTP/1.1 200 OK\r\nno field\r\n folded\r\nX : y\r\n: z\r\n\r\n".into(),
             ..sample("http://h.test/odd", ok, &html)
         },
-        Sample { head: String::new(), ..sample("http://h.test/http09", ok, &html) },
         sample("http://h.test/warc-in-body", ok, b"\r\n\r\nWARC/1.1\r\nWARC-Type: response\r\n\r\n"),
         sample("http://h.test/large", "HTTP/1.1 200 OK\nContent-Type: application/octet-stream", &noise(10 << 20)),
     ]

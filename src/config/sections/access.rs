@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::section;
 use crate::config::secrets::{ProxyUrl, Secret};
 
 /// Who looks names up.
@@ -52,18 +53,13 @@ pub struct CredentialSection {
     /// Scheme, host, port and the beginning of the path, in whole segments.
     pub url: String,
     /// A user name, for basic credentials.
-    #[serde(default)]
     pub user: Option<String>,
     /// Its password.
-    #[serde(default)]
     pub password: Option<Secret>,
     /// A file with the password.
-    #[serde(default)]
     pub password_file: Option<PathBuf>,
     /// A bearer token.
-    #[serde(default)]
     pub token: Option<Secret>,
     /// A file with the token.
-    #[serde(default)]
     pub token_file: Option<PathBuf>,
 }

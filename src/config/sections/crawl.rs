@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 pub use crate::domain::rank::Order;
 
-use super::{DepthLimit, SeedSection};
+use super::{DepthLimit, SeedSection, section};
 use crate::base::units::{duration, optional_duration, optional_size};
 use crate::domain::url::with_schemes;
 
@@ -100,45 +98,29 @@ section! {
     }
 }
 
-/// `[traps]`: endless URL spaces.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrapsSection {
-    /// Longest URL, bytes.
-    pub max_url_length: usize,
-    /// Most path segments; no limit when absent.
-    pub max_segments: Option<usize>,
-    /// How often a path segment may repeat; no limit when absent.
-    pub max_repeats: Option<usize>,
-    /// Most query parameters; no limit when absent.
-    pub max_params: Option<usize>,
-    /// New URLs of any one shape at a host, numbers and values left out; no limit when absent.
-    pub pages_per_pattern: Option<u32>,
-    /// Whether identifiers in URLs are taken for session numbers when their pages come again under others.
-    pub sessions: bool,
-    /// Whether another order of parameters is held back once pages have shown that it means nothing.
-    pub permutations: bool,
-    /// Pages in a row without anything new after which a shape, a space, or a domain's hosts may not feed themselves; 0: no limit.
-    pub barren_pages: u32,
-    /// Hosts of one registrable domain; when absent none in the scope modes of chosen hosts, 1,000 in `any`.
-    pub hosts_per_domain: Option<u32>,
-    /// Most pages of one host; when absent none in the scope modes of chosen hosts, 10,000 in `any`.
-    pub pages_per_host: Option<u64>,
-}
-
-impl Default for TrapsSection {
-    fn default() -> Self {
-        Self {
-            max_url_length: 2_000,
-            max_segments: None,
-            max_repeats: None,
-            max_params: None,
-            pages_per_pattern: None,
-            sessions: true,
-            permutations: true,
-            barren_pages: 100,
-            hosts_per_domain: None,
-            pages_per_host: None,
-        }
+section! {
+    /// `[traps]`: endless URL spaces.
+    TrapsSection {
+        /// Longest URL, bytes.
+        max_url_length: usize = 2_000;
+        /// Most path segments; no limit when absent.
+        max_segments: Option<usize> = None;
+        /// How often a path segment may repeat; no limit when absent.
+        max_repeats: Option<usize> = None;
+        /// Most query parameters; no limit when absent.
+        max_params: Option<usize> = None;
+        /// New URLs of any one shape at a host, numbers and values left out; no limit when absent.
+        pages_per_pattern: Option<u32> = None;
+        /// Whether identifiers in URLs are taken for session numbers when their pages come again under others.
+        sessions: bool = true;
+        /// Whether another order of parameters is held back once pages have shown that it means nothing.
+        permutations: bool = true;
+        /// Pages in a row without anything new after which a shape, a space, or a domain's hosts may not feed themselves;
+        /// 0: no limit.
+        barren_pages: u32 = 100;
+        /// Hosts of one registrable domain; when absent none in the scope modes of chosen hosts, 1,000 in `any`.
+        hosts_per_domain: Option<u32> = None;
+        /// Most pages of one host; when absent none in the scope modes of chosen hosts, 10,000 in `any`.
+        pages_per_host: Option<u64> = None;
     }
 }

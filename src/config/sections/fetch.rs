@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::section;
 use crate::base::units::{duration, durations, optional_duration, size};
 use crate::config::secrets::{self, ProxyUrl};
 use crate::domain::host::ascii_pattern;
@@ -70,13 +71,11 @@ pub struct HostSection {
     #[serde(rename = "match", deserialize_with = "host_pattern")]
     pub pattern: String,
     /// Requests in flight at a time.
-    #[serde(default)]
     pub max_connections: Option<u32>,
     /// Shortest gap, in place of `politeness.min_delay`.
     #[serde(default, with = "optional_duration")]
     pub min_delay: Option<Duration>,
     /// The proxy to it, `http://[user:password@]host:port`, or `none`.
-    #[serde(default)]
     pub proxy: Option<ProxyUrl>,
     /// Headers of its requests, besides those of all or in place of them.
     #[serde(default, serialize_with = "secrets::headers")]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::section;
 use crate::base::units::{duration, optional_duration, optional_size};
 use crate::telemetry::notice::NoticeKind;
 
@@ -30,7 +31,6 @@ pub struct WebhookSection {
     #[serde(default = "all_notices")]
     pub on: Vec<NoticeKind>,
     /// File with the secret that signs the calls.
-    #[serde(default)]
     pub secret_file: Option<PathBuf>,
 }
 

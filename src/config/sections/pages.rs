@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::section;
 use crate::base::units::{duration, optional_duration, size};
 use crate::content::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
 

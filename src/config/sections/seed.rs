@@ -6,18 +6,23 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// One of `crawl.seeds`. In the file a URL alone is a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// One of `crawl.seeds`. In the file a URL alone is a text; serde's own form (`remote`) is the one with braces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct SeedSection {
     /// The URL.
     pub url: String,
     /// Its own place in the queue, in place of that of its depth: 0 comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u8>,
     /// Links that are followed from it in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_depth: Option<u16>,
     /// What it is called in the lines of `crawl.jsonl` of pages that go back to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Its URL was written without a scheme: https, and http when https does not answer. Not part of the file form.
+    #[serde(skip)]
     pub guessed: bool,
 }
 
@@ -32,26 +37,12 @@ impl AsRef<str> for SeedSection {
     }
 }
 
-/// The form with braces, for serde.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Braces {
-    url: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rank: Option<u8>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    max_depth: Option<u16>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    tags: Vec<String>,
-}
-
 impl Serialize for SeedSection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { url, rank, max_depth, tags, guessed: _ } = self.clone();
-        if rank.is_none() && max_depth.is_none() && tags.is_empty() {
-            return serializer.serialize_str(&url);
+        if self.rank.is_none() && self.max_depth.is_none() && self.tags.is_empty() {
+            return serializer.serialize_str(&self.url);
         }
-        Braces { url, rank, max_depth, tags }.serialize(serializer)
+        Self::serialize(self, serializer)
     }
 }
 
@@ -77,7 +68,6 @@ impl<'de> Visitor<'de> for EitherForm {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SeedSection, A::Error> {
-        let Braces { url, rank, max_depth, tags } = Braces::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(SeedSection { url, rank, max_depth, tags, guessed: false })
+        SeedSection::deserialize(MapAccessDeserializer::new(map))
     }
 }

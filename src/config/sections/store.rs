@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::section;
 use crate::base::units::{duration, format_duration, optional_duration, optional_size, parse_duration, size};
 use crate::content::mime;
 use crate::domain::statuses;

@@ -127,7 +127,8 @@ pub fn decoded_as<'r>(
     let codings = codings(content_encoding);
     let end = if codings.is_some() { DecodedEnd::Whole } else { DecodedEnd::Unsupported };
     for coding in codings.iter().flatten().rev() {
-        stage = limited(Lazy::new(*coding, stage, Arc::clone(&signs)), max_decoded, &signs);
+        let (coding, waiting, running) = (*coding, Some(stage), None);
+        stage = limited(Lazy { coding, waiting, running, signs: Arc::clone(&signs) }, max_decoded, &signs);
     }
     let stage = codings.is_some().then_some(stage);
     let unseen_text = content_type.is_some_and(is_text);
@@ -304,34 +305,17 @@ impl<R: Read> Read for Limited<R> {
 /// One coding, begun at the first read: only then are the first bytes there to be looked at.
 struct Lazy<'r> {
     coding: Coding,
-    state: LazyState<'r>,
+    waiting: Option<Source<'r>>,
+    running: Option<Box<dyn Read + Send + 'r>>,
     signs: Arc<Signs>,
-}
-
-enum LazyState<'r> {
-    Waiting(Source<'r>),
-    Running(Box<dyn Read + Send + 'r>),
-    Ended,
-}
-
-impl<'r> Lazy<'r> {
-    fn new(coding: Coding, source: Source<'r>, signs: Arc<Signs>) -> Self {
-        Self { coding, state: LazyState::Waiting(source), signs }
-    }
 }
 
 impl Read for Lazy<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if let LazyState::Waiting(_) = self.state
-            && let LazyState::Waiting(source) = std::mem::replace(&mut self.state, LazyState::Ended)
-            && let Some(running) = begin(self.coding, source, &self.signs)?
-        {
-            self.state = LazyState::Running(running);
+        if let Some(source) = self.waiting.take() {
+            self.running = begin(self.coding, source, &self.signs)?;
         }
-        match &mut self.state {
-            LazyState::Running(running) => running.read(buf),
-            _ => Ok(0),
-        }
+        self.running.as_mut().map_or(Ok(0), |running| running.read(buf))
     }
 }
 
@@ -430,4 +414,4 @@ impl<R: BufRead> Read for GzipMembers<R> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

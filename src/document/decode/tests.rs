@@ -1,5 +1,3 @@
-use std::io::Write;
-
 use flate2::Compression;
 use proptest::prelude::*;
 
@@ -11,28 +9,26 @@ fn text() -> Vec<u8> {
     "all the world's a stage ".repeat(500).into_bytes()
 }
 
-fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(data).unwrap();
-    encoder.finish().unwrap()
+fn all(mut coded: impl Read) -> Vec<u8> {
+    let mut out = Vec::new();
+    coded.read_to_end(&mut out).unwrap();
+    out
+}
+
+pub(crate) fn gzip(data: &[u8]) -> Vec<u8> {
+    all(flate2::bufread::GzEncoder::new(data, Compression::fast()))
 }
 
 fn zlib(data: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(data).unwrap();
-    encoder.finish().unwrap()
+    all(flate2::bufread::ZlibEncoder::new(data, Compression::fast()))
 }
 
 fn raw_deflate(data: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(data).unwrap();
-    encoder.finish().unwrap()
+    all(flate2::bufread::DeflateEncoder::new(data, Compression::fast()))
 }
 
 fn br(data: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    brotli::CompressorWriter::new(&mut out, 4096, 3, 22).write_all(data).unwrap();
-    out
+    all(brotli::CompressorReader::new(data, 4096, 3, 22))
 }
 
 fn zst(data: &[u8]) -> Vec<u8> {
@@ -101,9 +97,7 @@ fn a_body_that_is_not_in_the_coding_it_claims_is_passed_through() {
 /// What comes out of a body of this type, and the notes.
 fn take_off_as(coded: &[u8], encoding: &str, content_type: &str) -> (Vec<u8>, Vec<Note>) {
     let mut reader = decoded_as(coded, encoding, Some(content_type), CAP);
-    let mut out = Vec::new();
-    reader.read_to_end(&mut out).unwrap();
-    (out, reader.notes())
+    (all(&mut reader), reader.notes())
 }
 
 #[test]
@@ -143,9 +137,7 @@ fn a_text_that_was_compressed_once_more_is_taken_apart_and_noted() {
 fn a_text_compressed_once_more_is_capped_like_any_other_and_may_be_damaged() {
     let zeros = gzip(&vec![b'0'; 3_000_000]);
     let mut reader = decoded_as(&*zeros, "", Some("text/html"), 1_000);
-    let mut out = Vec::new();
-    reader.read_to_end(&mut out).unwrap();
-    assert_eq!((out.len(), reader.notes()), (1_000, vec![Note::DecodeCapped, Note::DecodeExtra]));
+    assert_eq!((all(&mut reader).len(), reader.notes()), (1_000, vec![Note::DecodeCapped, Note::DecodeExtra]));
     let cut = gzip(&text());
     let (_, notes) = take_off_as(&cut[..cut.len() / 2], "", "text/html");
     assert_eq!(notes, [Note::DecodeCorrupt, Note::DecodeExtra]);

@@ -1,17 +1,12 @@
 //! The case table, and the bounds.
 
-use crate::domain::url::{Canonicaliser, CleanRules};
-
 use super::*;
+use crate::net::testing::url;
 
 /// 2026-01-01T00:00:00Z
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 const LATER: UnixMillis = UnixMillis(NOW.0 + 1_000);
 const LIMITS: Limits = Limits { per_host: 50, max_bytes: 4096, max_hosts: 10_000 };
-
-fn url(text: &str) -> PageUrl {
-    Canonicaliser::new(CleanRules::keep_all()).parse(text).unwrap()
-}
 
 fn sent(jar: &Jar, to: &str, now: UnixMillis) -> String {
     jar.header(&url(to), now).map_or("-".into(), |value| String::from_utf8_lossy(value.as_bytes()).into_owned())

@@ -21,6 +21,7 @@ use worker::Worker;
 pub use overrides::{OverrideError, is_target, target_address};
 use serde::{Deserialize, Serialize};
 
+use crate::base::section::section;
 use crate::base::sync::lock;
 use crate::base::units::duration;
 use crate::domain::reason::Failure;
@@ -46,47 +47,28 @@ pub enum Family {
     V6,
 }
 
-/// `[dns]`: how names are resolved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DnsSection {
-    /// `ADDRESS[:PORT]` of name servers; empty: those of the system (`/etc/resolv.conf`), with its `/etc/hosts`.
-    pub servers: Vec<String>,
-    /// Host pattern to target, like curl's `--connect-to`: `"*.test" = "127.0.0.1:8500"`. The target is an address or
-    /// a name and replaces the port too, if it has one. An exact name wins over a pattern, a longer pattern over a shorter.
-    pub overrides: BTreeMap<String, String>,
-    /// Which addresses of a name are asked for.
-    pub family: Family,
-    /// For one query to one server; a look-up may take a few of them.
-    #[serde(with = "duration")]
-    pub timeout: Duration,
-    /// Addresses are believed at least that long.
-    #[serde(with = "duration")]
-    pub min_ttl: Duration,
-    /// Addresses are believed at most that long.
-    #[serde(with = "duration")]
-    pub max_ttl: Duration,
-    /// How long a name that does not exist is not asked for again, unless its zone says less (RFC 2308).
-    #[serde(with = "duration")]
-    pub nxdomain: Duration,
-    /// How long a name whose servers failed is not asked for again.
-    #[serde(with = "duration")]
-    pub servfail: Duration,
-}
-
-impl Default for DnsSection {
-    /// The system's servers, no overrides, 5 s, 60 s, 6 h, 15 min, 60 s.
-    fn default() -> Self {
-        Self {
-            servers: Vec::new(),
-            overrides: BTreeMap::new(),
-            family: Family::Auto,
-            timeout: Duration::from_secs(5),
-            min_ttl: Duration::from_secs(60),
-            max_ttl: Duration::from_secs(6 * 3600),
-            nxdomain: Duration::from_secs(15 * 60),
-            servfail: Duration::from_secs(60),
-        }
+section! {
+    /// `[dns]`: how names are resolved.
+    #[derive(Eq)]
+    DnsSection {
+        /// `ADDRESS[:PORT]` of name servers; empty: those of the system (`/etc/resolv.conf`), with its `/etc/hosts`.
+        servers: Vec<String> = Vec::new();
+        /// Host pattern to target, like curl's `--connect-to`: `"*.test" = "127.0.0.1:8500"`. The target is an address
+        /// or a name and replaces the port too, if it has one. An exact name wins over a pattern, a longer pattern over
+        /// a shorter.
+        overrides: BTreeMap<String, String> = BTreeMap::new();
+        /// Which addresses of a name are asked for.
+        family: Family = Family::Auto;
+        /// For one query to one server; a look-up may take a few of them.
+        timeout: Duration as "duration" = Duration::from_secs(5);
+        /// Addresses are believed at least that long.
+        min_ttl: Duration as "duration" = Duration::from_secs(60);
+        /// Addresses are believed at most that long.
+        max_ttl: Duration as "duration" = Duration::from_secs(6 * 3600);
+        /// How long a name that does not exist is not asked for again, unless its zone says less (RFC 2308).
+        nxdomain: Duration as "duration" = Duration::from_secs(15 * 60);
+        /// How long a name whose servers failed is not asked for again.
+        servfail: Duration as "duration" = Duration::from_secs(60);
     }
 }
 

@@ -9,10 +9,10 @@ use hickory_resolver::proto::rr::rdata::{CNAME, SOA};
 use hickory_resolver::proto::rr::{Name, RData, Record};
 
 use super::*;
+use crate::net::testing::on_runtime;
 
 /// For how many seconds an answer holds.
 const HOLDS: u32 = 256;
-const HUNG: Duration = Duration::from_secs(60);
 
 /// What the name server answers for a name and record type.
 #[derive(Clone)]
@@ -105,11 +105,6 @@ fn resolver(server: &NameServer, overrides: &[(&str, &str)]) -> Resolver {
 
 fn section(server: &NameServer) -> DnsSection {
     DnsSection { servers: vec![server.address.to_string()], ..DnsSection::default() }
-}
-
-fn on_runtime<R>(test: impl Future<Output = R>) -> R {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(HUNG, test).await.expect("the look-up hangs") })
 }
 
 fn at(text: &str) -> SocketAddr {

@@ -10,7 +10,7 @@ use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolveHosts,
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
-use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::{DnsFault, DnsSection, Family, server};
@@ -213,16 +213,12 @@ async fn records(
     kind: RecordType,
 ) -> Result<(Arc<[IpAddr]>, Duration), NetError> {
     let lookup = resolver.lookup(name.clone(), kind).await?;
-    let ips: Arc<[IpAddr]> = lookup
-        .answers()
-        .iter()
-        .filter_map(|record| match &record.data {
-            RData::A(a) => Some(IpAddr::from(a.0)),
-            RData::AAAA(a) => Some(IpAddr::from(a.0)),
-            _ => None,
-        })
-        .take(MAX_ADDRESSES)
-        .collect();
+    let address = |record: &Record| match &record.data {
+        RData::A(a) => Some(IpAddr::from(a.0)),
+        RData::AAAA(a) => Some(IpAddr::from(a.0)),
+        _ => None,
+    };
+    let ips: Arc<[IpAddr]> = lookup.answers().iter().filter_map(address).take(MAX_ADDRESSES).collect();
     if ips.is_empty() {
         let none = hickory_resolver::net::NoRecords::new(lookup.query().clone(), ResponseCode::NoError);
         return Err(none.into());

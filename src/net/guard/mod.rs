@@ -43,16 +43,11 @@ impl HostPattern {
     /// Parses `name`, `*.name` or `*`.
     pub fn parse(text: &str) -> Result<Self, AllowError> {
         let lower = text.trim().to_ascii_lowercase();
-        let (wild, suffix) = match lower.strip_prefix('*') {
-            Some(rest) => (true, rest),
-            None => (false, lower.as_str()),
-        };
-        let name = if wild { suffix.strip_prefix('.') } else { Some(suffix) };
-        if wild && suffix.is_empty() {
-            return Ok(Self { suffix: String::new(), wild });
+        if lower == "*" {
+            return Ok(Self { suffix: String::new(), wild: true });
         }
-        let name = name.map(|n| n.strip_suffix('.').unwrap_or(n)).filter(|n| !n.is_empty());
-        match name.and_then(parse_host) {
+        let (wild, name) = lower.strip_prefix("*.").map_or((false, lower.as_str()), |name| (true, name));
+        match parse_host(name.strip_suffix('.').unwrap_or(name)) {
             Some(name) if wild => Ok(Self { suffix: format!(".{name}"), wild }),
             Some(name) => Ok(Self { suffix: name, wild }),
             None => Err(AllowError { text: text.to_owned() }),
@@ -297,8 +292,7 @@ fn embedded_v4(segments: [u16; 8]) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match segments {
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(join(high, low)),
-        [0, 0, 0, 0, 0xffff, 0, high, low] => Some(join(high, low)),
-        [0x2002, high, low, ..] => Some(join(high, low)),
+        [0, 0, 0, 0, 0xffff, 0, high, low] | [0x2002, high, low, ..] => Some(join(high, low)),
         [0x2001, 0, _, _, _, _, high, low] => Some(join(!high, !low)),
         _ => None,
     }

@@ -182,15 +182,12 @@ async fn next_piece(link: &mut Link, reader: &mut BodyReader, clock: &mut BodyCl
             return Next::Late(failure, detail);
         }
         match result {
-            Ok(Ok(0)) => return at_end(reader.ended()),
+            Ok(Ok(0)) if reader.ended() == Ended::Whole(None) => return Next::End,
+            Ok(Ok(0)) => return Next::Ended(reader.ended()),
             Ok(Err(error)) => return Next::Ended(broken(&error, reader.ended())),
             Ok(Ok(_)) | Err(_) => {}
         }
     }
-}
-
-fn at_end(ended: Ended) -> Next {
-    if ended == Ended::Whole(None) { Next::End } else { Next::Ended(ended) }
 }
 
 /// A connection that broke rather than ended.

@@ -135,11 +135,8 @@ impl Http {
         let mut timings = Timings::default();
         let result = Box::pin(self.attempt(&request, &mut timings)).await;
         timings.total = start.elapsed();
-        result.map(|fetched| Fetched { timings, ..fetched }).map_err(|Fault { failure, detail, .. }| FetchFault {
-            failure,
-            detail,
-            timings,
-        })
+        let told = |Fault { failure, detail, .. }| FetchFault { failure, detail, timings };
+        result.map(|fetched| Fetched { timings, ..fetched }).map_err(told)
     }
 
     async fn attempt(&self, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {

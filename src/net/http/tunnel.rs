@@ -81,11 +81,11 @@ async fn answer(stream: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, Refuse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::testing::on_runtime;
 
     /// What becomes of a proxy's answer, and what it was asked.
     fn asked(answer: &[u8], proxy: &str) -> (Result<(), (String, bool)>, String) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
+        on_runtime(async {
             let (mut near, mut far) = tokio::io::duplex(64 * 1024);
             far.write_all(answer).await.unwrap();
             far.shutdown().await.unwrap();

@@ -26,12 +26,8 @@ pub struct Events {
 
 impl Default for Events {
     fn default() -> Self {
-        Self {
-            to: broadcast::Sender::new(KEPT),
-            last: AtomicU64::new(0),
-            listening: Arc::default(),
-            missed: Arc::default(),
-        }
+        let (last, listening, missed) = Default::default();
+        Self { to: broadcast::Sender::new(KEPT), last, listening, missed }
     }
 }
 

@@ -118,17 +118,8 @@ pub struct News {
 impl News {
     /// News without more than this.
     pub fn new(kind: EventKind, reason: &str) -> Self {
-        Self {
-            kind,
-            url: None,
-            host: None,
-            status: None,
-            bytes: None,
-            ms: None,
-            title: None,
-            reason: reason.to_owned(),
-            text: None,
-        }
+        let (url, host, title, text, status, bytes, ms) = Default::default();
+        Self { kind, url, host, status, bytes, ms, title, reason: reason.to_owned(), text }
     }
 
     /// The node changed its state.

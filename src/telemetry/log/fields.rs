@@ -88,50 +88,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::cases::rows;
 
     #[test]
     fn fields_are_parted_from_the_text_with_their_types() {
-        for (message, text, fields) in [
-            (
-                "page committed: url=http://a.test/?b=1 took_ms=12",
-                "page committed",
-                json!({"url": "http://a.test/?b=1", "took_ms": 12}),
-            ),
-            (
-                "state: rate=0.5 idle=\"a \\\"b\\\" c=1\\n\" left=7",
-                "state",
-                json!({"rate": 0.5, "idle": "a \"b\" c=1\n", "left": 7}),
-            ),
-            (
-                "failed: url=http://a.test/ error=no such file or directory (os error 2)",
-                "failed",
-                json!({"url": "http://a.test/", "error": "no such file or directory (os error 2)"}),
-            ),
-            (
-                "coming to an end: why=Disk(\"x y\") ok=true",
-                "coming to an end",
-                json!({"why": "Disk(\"x y\")", "ok": true}),
-            ),
-            (
-                "waiting (crawl.until_done=1 says how long): urls=1",
-                "waiting (crawl.until_done=1 says how long)",
-                json!({"urls": 1}),
-            ),
-            ("run=3", "", json!({"run": 3})),
-            (
-                "nothing=here is no field but: this is none either",
-                "",
-                json!({"nothing": "here is no field but: this is none either"}),
-            ),
-            ("use --set a.b=c", "use --set a.b=c", json!({})),
-            ("n: a=-1 b=1e999 c=007 d=", "n", json!({"a": -1, "b": "1e999", "c": "007", "d": ""})),
-            ("q: a=\"open b=1", "q", json!({"a": "\"open", "b": 1})),
-            ("q: a=\"\\u{1b}[2J\"", "q", json!({"a": "\u{1b}[2J"})),
-        ] {
-            let (found, values) = parted(message);
-            let values: serde_json::Map<_, _> =
-                values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            assert_eq!((found, Value::Object(values)), (text, fields), "{message}");
+        for row in rows(include_str!("../../../tests/data/log_fields.txt"), 3) {
+            let [message, text, want] = [0, 1, 2].map(|n| row.cells[n]);
+            let (found, fields) = parted(message);
+            let fields: Value = fields.into_iter().collect();
+            let want: Value = serde_json::from_str(want).unwrap();
+            assert_eq!((found, fields), (text, want), "line {}: {message}", row.line);
         }
     }
 

@@ -16,6 +16,7 @@ use env_logger::{Builder, Logger, Target};
 use log::{Level, Log, Metadata, Record};
 use serde::{Deserialize, Serialize};
 
+use crate::base::section::section;
 use crate::base::sync::lock;
 use crate::base::units::duration;
 use fields::parted;
@@ -31,22 +32,15 @@ pub enum LogFormat {
     Json,
 }
 
-/// `[log]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LogSection {
-    /// `error`, `warn`, `info`, `debug`, `trace`, or `RUST_LOG` directives.
-    pub level: String,
-    /// Form.
-    pub format: LogFormat,
-    /// A summary line is written this often; `0s` for never.
-    #[serde(with = "duration")]
-    pub summary: Duration,
-}
-
-impl Default for LogSection {
-    fn default() -> Self {
-        Self { level: "info".into(), format: LogFormat::Text, summary: Duration::from_secs(60) }
+section! {
+    /// `[log]`.
+    LogSection {
+        /// `error`, `warn`, `info`, `debug`, `trace`, or `RUST_LOG` directives.
+        level: String = "info".into();
+        /// Form.
+        format: LogFormat = LogFormat::Text;
+        /// A summary line is written this often; `0s` for never.
+        summary: Duration as "duration" = Duration::from_secs(60);
     }
 }
 
@@ -102,23 +96,11 @@ fn build(section: &LogSection, rust_log: Option<&str>) -> Logger {
 }
 
 /// Crates whose own workings are nobody's business here: below warn they are heard only when directives name them.
-const QUIET: [&str; 11] = [
-    "actix_http",
-    "actix_rt",
-    "actix_server",
-    "actix_web",
-    "awc",
-    "h2",
-    "hyper",
-    "hyper_util",
-    "mio",
-    "rustls",
-    "want",
-];
+const QUIET: &str = "actix_http actix_rt actix_server actix_web awc h2 hyper hyper_util mio rustls want";
 
 /// Crates that warn of each packet that is no answer to them: whoever can send packets could fill the disk. What comes of a look-up
 /// is told by this crate. They are heard below error only when directives name them.
-const OPEN_TO_ALL: [&str; 3] = ["hickory_net", "hickory_proto", "hickory_resolver"];
+const OPEN_TO_ALL: &str = "hickory_net hickory_proto hickory_resolver";
 
 /// The directives with those of other crates in front, so that a general level does not let them speak.
 fn directives(asked: &str) -> String {
@@ -127,12 +109,12 @@ fn directives(asked: &str) -> String {
     let general = asked.split(',').rfind(|d| !d.contains('=') && level(d).is_some()).and_then(level);
     let general = general.unwrap_or(LevelFilter::Off);
     let named = |name: &str| asked.split(',').any(|d| d.trim().split('=').next() == Some(name));
-    let kept_to = |names: &[&str], most: LevelFilter| {
-        let names = names.iter().filter(|name| general > most && !named(name));
+    let kept_to = |names: &'static str, most: LevelFilter| {
+        let names = names.split(' ').filter(|name| general > most && !named(name));
         names.map(|name| format!("{name}={most}")).collect::<Vec<_>>()
     };
-    let mut all = kept_to(&QUIET, LevelFilter::Warn);
-    all.extend(kept_to(&OPEN_TO_ALL, LevelFilter::Error));
+    let mut all = kept_to(QUIET, LevelFilter::Warn);
+    all.extend(kept_to(OPEN_TO_ALL, LevelFilter::Error));
     all.push(asked.to_owned());
     all.join(",")
 }
@@ -196,14 +178,8 @@ impl Write for Lines {
     }
 }
 
-fn level_name(level: Level) -> &'static str {
-    match level {
-        Level::Error => "error",
-        Level::Warn => "warn",
-        Level::Info => "info",
-        Level::Debug => "debug",
-        Level::Trace => "trace",
-    }
+fn level_name(level: Level) -> String {
+    level.as_str().to_ascii_lowercase()
 }
 
 fn text_line(out: &mut Formatter, record: &Record<'_>) -> io::Result<()> {

@@ -97,27 +97,13 @@ fn plain(open_metrics: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cases::rows;
 
     #[test]
     fn the_one_who_asks_says_which_form() {
-        let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,\
-                          text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
-        for (accept, form) in [
-            (None, Form::Text),
-            (Some("*/*"), Form::Text),
-            (Some("text/*"), Form::Text),
-            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), Form::Text),
-            (Some("text/plain"), Form::Text),
-            (Some("application/openmetrics-text"), Form::OpenMetrics),
-            (Some("Application/OpenMetrics-Text; version=1.0.0"), Form::OpenMetrics),
-            (Some("application/openmetrics-text, */*"), Form::OpenMetrics),
-            (Some("application/*, text/plain;q=0.5"), Form::OpenMetrics),
-            (Some("application/openmetrics-text;q=0.1,text/plain"), Form::Text),
-            (Some("application/openmetrics-text;q=0"), Form::Text),
-            (Some("application/json"), Form::Text),
-            (Some(prometheus), Form::OpenMetrics),
-        ] {
-            assert_eq!(Form::accepted(accept), form, "{accept:?}");
+        for row in rows(include_str!("../../../tests/data/http/accept_metrics.txt"), 2) {
+            let accept = Some(row.cells[0]).filter(|accept| *accept != "-");
+            assert_eq!(format!("{:?}", Form::accepted(accept)), row.cells[1], "line {}: {accept:?}", row.line);
         }
     }
 

@@ -8,7 +8,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::{Registry as Names, Unit};
+use prometheus_client::registry::{Metric, Registry as Names, Unit};
 
 use super::{ActorKind, Call, Phase, Registry};
 use crate::base::disk::DiskFault;
@@ -100,18 +100,23 @@ impl<M: Clone> Each<M> {
 pub(super) struct Register<'r>(pub &'r mut Names);
 
 impl Register<'_> {
+    /// A metric, perhaps in a unit, which is added to its name.
+    fn kept<M: Metric + Clone>(&mut self, name: &str, help: &str, unit: Option<Unit>, metric: M) -> M {
+        match unit {
+            Some(unit) => self.0.register_with_unit(name, help, unit, metric.clone()),
+            None => self.0.register(name, help, metric.clone()),
+        }
+        metric
+    }
+
     /// A counter; `_total` is added to its name.
     pub fn counter(&mut self, name: &str, help: &str) -> Counter {
-        let counter = Counter::default();
-        self.0.register(name, help, counter.clone());
-        counter
+        self.kept(name, help, None, Counter::default())
     }
 
     /// A counter in a unit, which is added to its name.
     pub fn counter_in(&mut self, name: &str, help: &str, unit: Unit) -> Counter {
-        let counter = Counter::default();
-        self.0.register_with_unit(name, help, unit, counter.clone());
-        counter
+        self.kept(name, help, Some(unit), Counter::default())
     }
 
     /// Gauges with labels of their own.
@@ -120,17 +125,12 @@ impl Register<'_> {
         name: &str,
         help: &str,
     ) -> Family<L, Gauge> {
-        let family = Family::default();
-        self.0.register(name, help, Family::clone(&family));
-        family
+        self.kept(name, help, None, Family::default())
     }
 
     /// One counter for each value of a label.
     pub fn counters(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Counter> {
-        let family = Family::<Label, Counter>::default();
-        let each = Each::of(&family, values);
-        self.0.register(name, help, family);
-        each
+        Each::of(&self.kept(name, help, None, Family::<Label, Counter>::default()), values)
     }
 
     /// One counter for each member of a set.
@@ -139,9 +139,7 @@ impl Register<'_> {
     }
 
     pub fn gauge(&mut self, name: &str, help: &str) -> Gauge {
-        let gauge = Gauge::default();
-        self.0.register(name, help, gauge.clone());
-        gauge
+        self.kept(name, help, None, Gauge::default())
     }
 
     /// One gauge for each value of a label.
@@ -156,32 +154,23 @@ impl Register<'_> {
 
     /// A gauge in bytes or seconds; the unit is added to its name.
     pub fn gauge_in(&mut self, name: &str, help: &str, unit: Unit) -> Gauge {
-        let gauge = Gauge::default();
-        self.0.register_with_unit(name, help, unit, gauge.clone());
-        gauge
+        self.kept(name, help, Some(unit), Gauge::default())
     }
 
     /// One gauge in bytes for each value of a label.
     pub fn bytes(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Gauge> {
-        let family = Family::<Label, Gauge>::default();
-        let each = Each::of(&family, values);
-        self.0.register_with_unit(name, help, Unit::Bytes, family);
-        each
+        Each::of(&self.kept(name, help, Some(Unit::Bytes), Family::<Label, Gauge>::default()), values)
     }
 
     /// Times; `_seconds` is added to the name.
     pub fn times(&mut self, name: &str, help: &str) -> Histogram {
-        let times = wide();
-        self.0.register_with_unit(name, help, Unit::Seconds, times.clone());
-        times
+        self.kept(name, help, Some(Unit::Seconds), wide())
     }
 
     /// Times for each member of a set, in buckets as `made`.
     pub fn times_of<L: Labels>(&mut self, name: &str, help: &str, made: Made<Histogram>) -> Each<Histogram> {
         let family = Family::<Label, Histogram, Made<Histogram>>::new_with_constructor(made);
-        let each = Each::of(&family, (L::LABEL, &names::<L>()));
-        self.0.register_with_unit(name, help, Unit::Seconds, family);
-        each
+        Each::of(&self.kept(name, help, Some(Unit::Seconds), family), (L::LABEL, &names::<L>()))
     }
 }
 

@@ -4,6 +4,7 @@ use super::server::{Server, Session};
 use super::*;
 use crate::document::Document;
 use crate::document::chunks;
+use crate::domain::cases::unescaped;
 use crate::domain::cut::Cut;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -130,7 +131,7 @@ fn every_answer_of_the_table_is_the_same_whether_its_bytes_are_kept_or_not() {
     let table = include_str!("../../../../tests/data/http/answers.tsv");
     let mut coded = 0;
     for row in table.lines().filter(|line| !line.starts_with('#')) {
-        let raw = super::framing::unescape(row.split('\t').nth(1).unwrap());
+        let raw = unescaped(row.split('\t').nth(1).unwrap());
         let (with, without) = (ask(exact(), raw.clone()), ask(client(), raw.clone()));
         assert_eq!(super::framing::outcome(&with), super::framing::outcome(&without), "{row}");
         let Ok(Fetched { exact: Some(exact), body, .. }) = with else { continue };

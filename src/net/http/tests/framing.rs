@@ -2,31 +2,10 @@
 
 use super::server::Server;
 use super::*;
+use crate::domain::cases::unescaped;
 use crate::domain::cut::Cut;
 use crate::net::head;
 use crate::net::protocol::{Conditional, HttpVersion};
-
-/// The bytes a table cell means.
-pub(super) fn unescape(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let (byte, used) = match (first, tail) {
-            (b'\\', [b'r', ..]) => (b'\r', 2),
-            (b'\\', [b'n', ..]) => (b'\n', 2),
-            (b'\\', [b't', ..]) => (b'\t', 2),
-            (b'\\', [b'0', ..]) => (0, 2),
-            (b'\\', [b'x', high, low, ..]) => {
-                let hex = format!("{}{}", char::from(*high), char::from(*low));
-                (u8::from_str_radix(&hex, 16).unwrap(), 4)
-            }
-            _ => (*first, 1),
-        };
-        out.push(byte);
-        rest = &rest[used..];
-    }
-    out
-}
 
 pub(super) fn outcome(result: &Result<Fetched, FetchFault>) -> String {
     match result {
@@ -41,7 +20,7 @@ pub(super) fn outcome(result: &Result<Fetched, FetchFault>) -> String {
 
 fn expected(cell: &str) -> String {
     match cell.split_once('"').and_then(|(head, rest)| Some((head, rest.rsplit_once('"')?))) {
-        Some((head, (body, notes))) => format!("{head}{:?}{notes}", unescape(body)),
+        Some((head, (body, notes))) => format!("{head}{:?}{notes}", unescaped(body)),
         None => cell.to_owned(),
     }
 }
@@ -55,13 +34,13 @@ fn every_answer_of_the_table_becomes_what_the_table_says() {
     let mut wrong = Vec::new();
     for row in rows {
         let [name, raw, want] = row[..] else { panic!("three cells: {row:?}") };
-        let server = Server::raw(unescape(raw));
+        let server = Server::raw(unescaped(raw));
         let result = on_runtime(client().fetch(request(server.address)));
         if outcome(&result) != expected(want) {
             wrong.push(format!("{name}: {} instead of {}, {result:?}", outcome(&result), expected(want)));
         }
         if let Ok(fetched) = result {
-            assert!(unescape(raw).windows(fetched.response_head.len()).any(|w| w == fetched.response_head), "{name}");
+            assert!(unescaped(raw).windows(fetched.response_head.len()).any(|w| w == fetched.response_head), "{name}");
             assert_eq!(head::final_head(&fetched.response_head), Some(fetched.response_head.as_slice()), "{name}");
             assert!(fetched.wire_bytes as usize >= fetched.response_head.len());
         }

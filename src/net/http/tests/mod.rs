@@ -17,21 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::document::{SpillBudget, SpillConfig};
-use crate::domain::url::{Canonicaliser, CleanRules, PageUrl};
 
 use super::super::guard::parse_allow;
 use super::super::protocol::FetchLimits;
+use super::super::testing::{HUNG, on_runtime, url};
 use super::*;
 
-/// What a test waits for at most before it calls the code hung.
-const HUNG: Duration = Duration::from_secs(60);
-
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-
-fn on_runtime<R>(test: impl Future<Output = R>) -> R {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(HUNG, test).await.expect("the fetch hangs") })
-}
 
 fn config() -> HttpConfig {
     let policy = AddressPolicy::new(vec![parse_allow("127.0.0.0/8").unwrap()], Vec::new());
@@ -46,10 +38,6 @@ fn config() -> HttpConfig {
 
 fn client() -> Http {
     Http::new(config()).unwrap()
-}
-
-fn url(text: &str) -> PageUrl {
-    Canonicaliser::new(CleanRules::keep_all()).parse(text).unwrap()
 }
 
 fn request(address: SocketAddr) -> FetchRequest {
