@@ -236,9 +236,8 @@ impl TestWebConfig {
         }
         let targets = self.private + self.files + self.unicode;
         if targets > 1.0 {
-            return Err(ConfigError(format!(
-                "private, files and unicode make {targets} together; the sum may be at most 1"
-            )));
+            let parts = "private, files and unicode";
+            return Err(ConfigError(format!("{parts} make {targets} together; the sum may be at most 1")));
         }
         if self.chunked + self.until_eof > 1.0 {
             return Err(ConfigError("chunked and until_eof may be at most 1 together".to_owned()));

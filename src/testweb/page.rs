@@ -5,11 +5,10 @@ use std::io::Write as _;
 
 use super::dice::{Salt, below, pick};
 use super::href::Writer;
-use super::markup;
 use super::place::{Map, Node, Place};
 use super::shape::{GbkHow, Link, NofollowHow, Shape, Tag};
-use super::traps;
 use super::words::{self, Charset};
+use super::{markup, traps};
 
 /// What the answer's head must say about a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

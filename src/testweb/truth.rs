@@ -48,16 +48,21 @@ pub struct TruthQuery {
     pub skip_files: bool,
 }
 
+impl TruthQuery {
+    /// As the crawler's settings are at first.
+    pub const HOSTS: Self = Self {
+        depth: None,
+        scope: TruthScope::Hosts,
+        max_redirects: 20,
+        robots: true,
+        nofollow: true,
+        skip_files: true,
+    };
+}
+
 impl Default for TruthQuery {
     fn default() -> Self {
-        Self {
-            depth: None,
-            scope: TruthScope::Hosts,
-            max_redirects: 20,
-            robots: true,
-            nofollow: true,
-            skip_files: true,
-        }
+        Self::HOSTS
     }
 }
 
