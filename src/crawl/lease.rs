@@ -11,13 +11,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
+use super::link_room::LinkPlaces;
+use crate::base::sync::lock;
 use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::QueueEntry;
-
-use super::link_room::LinkPlaces;
-use crate::base::sync::lock;
 
 /// How a lease stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

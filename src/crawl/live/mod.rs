@@ -10,7 +10,6 @@ mod change;
 mod start;
 mod trial;
 pub mod views;
-mod warning;
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -70,8 +69,7 @@ pub use change::{SettingsPatch, change, readmitted, reload, undo};
 pub(crate) use change::{changed_views, draft, refused_by_storage, stored, undoing};
 pub use start::resync;
 pub(crate) use start::{AtStart, at_start};
-pub(crate) use trial::Trial;
-pub(crate) use warning::{check as check_warnings, may_harm};
+pub(crate) use trial::{Trial, check_warnings, may_harm};
 
 /// Where the rules in force are kept.
 pub struct LiveCell {

@@ -81,7 +81,8 @@ pub(super) fn found<'p>(
     }
     if node.crawl.rules.settings.crawl.ascend {
         if lease.entry.seed {
-            collected.add_own_folders(node, &lease.url); // of a seed, or of where it redirects to
+            let own = lease.url.folders(); // of a seed, or of where it redirects to
+            own.for_each(|folder| collected.find(node.prints.url(&folder), folder, true));
         }
         add_folders(node, &mut collected.known, &mut collected.found);
     }
@@ -101,9 +102,8 @@ pub(super) fn refuse(node: &Node, lease: &Lease, why: UrlError, text: &str) -> b
     if why.is_fault() {
         let reason = why.rejection().as_str();
         log::debug!("link is no URL that can be asked for: url={} link={text:?} reason={reason}", lease.url);
-        node.telemetry
-            .troubles
-            .tally(reason, format!("{} on {}", text.chars().take(SHOWN).collect::<String>(), lease.url));
+        let shown: String = text.chars().take(SHOWN).collect();
+        node.telemetry.troubles.tally(reason, format!("{shown} on {}", lease.url));
     }
     why.is_fault()
 }
@@ -239,10 +239,6 @@ impl<'p> Collected<'p> {
             let new = self.link(url);
             if follow { self.found.push(new) } else { self.unfollowed.push(new) }
         }
-    }
-
-    fn add_own_folders(&mut self, node: &Node, url: &PageUrl) {
-        url.folders().for_each(|folder| self.find(node.prints.url(&folder), folder, true));
     }
 }
 

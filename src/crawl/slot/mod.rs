@@ -17,11 +17,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::base::clock::Clock;
 use crate::base::invariant::{Invariant, uphold};
+use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceRules, PaceSignal, PaceWhy};
-
-use crate::base::sync::lock;
 
 /// A request for the sake of another host, whose robots.txt redirects here, has a turn after so many of the host's own. Else
 /// many hosts could slow one down by leading there.
@@ -42,6 +41,7 @@ pub struct Pacer {
 }
 
 /// A pace with its rules, and whether it is on disk as it is.
+#[derive(Default)]
 struct Standing {
     pace: Pace,
     stored: bool,
@@ -67,10 +67,6 @@ impl Standing {
     fn apply(&mut self) {
         self.rules = self.said.map_or_else(|| self.set.clone(), |delay| self.set.with_min_delay(delay));
         self.change(Pace::take_up);
-    }
-
-    fn begun_one(&mut self) {
-        self.since_cross_host = self.since_cross_host.saturating_add(1);
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
@@ -111,14 +107,6 @@ impl Pacer {
             let forgotten = self.free.forget_permits(had - wanted);
             standing.owed += had - wanted - forgotten;
         }
-    }
-
-    /// A token returns: false when it is one too many.
-    fn takes_back(&self) -> bool {
-        let mut standing = lock(&self.standing);
-        let keeps = standing.owed == 0;
-        standing.owed = standing.owed.saturating_sub(1);
-        keeps
     }
 
     /// The earliest moment of the next request.
@@ -249,7 +237,10 @@ impl Slot {
 
     fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
-        lock(&self.pacer.standing).begun_one();
+        {
+            let mut standing = lock(&self.pacer.standing);
+            standing.since_cross_host = standing.since_cross_host.saturating_add(1);
+        }
         if !self.pacer.between_starts.is_zero() {
             self.pacer.change(|pace, _| pace.hold_until(now.plus(self.pacer.between_starts), PaceWhy::Gap));
         }
@@ -296,9 +287,11 @@ impl Drop for Slot {
             let end = self.end();
             self.pacer.change(|pace, rules| pace.wait_one_full_gap(end, rules));
         }
-        if !self.pacer.takes_back()
+        let mut standing = lock(&self.pacer.standing);
+        if standing.owed > 0
             && let Some(permit) = self.permit.take()
         {
+            standing.owed -= 1;
             permit.forget();
         }
     }
@@ -336,15 +329,10 @@ impl PacerRules {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
             standing: Mutex::new(Standing {
                 pace,
-                stored: false,
                 rules: self.pace.clone(),
                 set: self.pace,
-                said: None,
-                generation: 0,
                 connections: self.connections.max(1),
-                owed: 0,
-                since_cross_host: 0,
-                debt: Duration::ZERO,
+                ..Standing::default()
             }),
             own: AtomicUsize::new(0),
             cross_host: Arc::new(Semaphore::new(1)),
@@ -382,9 +370,7 @@ impl Slots {
     /// The operator says another least gap for a host.
     pub fn set_min_delay(&self, host: &HostKey, delay: Option<Duration>) {
         let pacer = lock(&self.hosts).get(host).cloned();
-        if let Some(pacer) = pacer {
-            pacer.set_min_delay(delay);
-        }
+        pacer.inspect(|pacer| pacer.set_min_delay(delay));
     }
 
     /// A page of the host has cost the processor more than its bytes are worth: it waits so long before a later request.
