@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use actix::Addr;
 use actix::dev::channel::{self, AddressReceiver};
-use actix::{Addr, Message};
 
 use super::stats::{ActorStats, ONLY};
-use super::supervise::Kind;
-use super::worker::{Behavior, Handles, Worker};
+use super::worker::{Behavior, Handles, Letter, Worker};
 use crate::base::clock::Stopwatch;
 use crate::crawl::pulse::moved;
 use crate::telemetry::metrics::Metrics;
@@ -16,7 +15,6 @@ use crate::telemetry::metrics::Metrics;
 #[derive(Clone)]
 pub struct Meter {
     metrics: Metrics,
-    kind: Kind,
     /// The actor as it is seen from outside.
     pub stats: Arc<ActorStats>,
 }
@@ -25,7 +23,7 @@ impl Meter {
     /// A handler begins; its time is counted when the guard drops (also when it panics).
     #[must_use]
     pub fn enter(&self) -> Entered {
-        self.metrics.queue(self.kind, -1);
+        self.metrics.queue(self.stats.kind, -1);
         self.stats.queue(-1);
         Entered { meter: self.clone(), since: Stopwatch::start() }
     }
@@ -46,7 +44,7 @@ impl Drop for Entered {
     fn drop(&mut self) {
         moved();
         let took = self.since.elapsed();
-        self.meter.metrics.handled(self.meter.kind, took);
+        self.meter.metrics.handled(self.meter.stats.kind, took);
         self.meter.stats.note_handled(took);
     }
 }
@@ -74,17 +72,17 @@ impl<A: Behavior> Clone for Mailbox<A> {
 
 impl<A: Behavior> Mailbox<A> {
     /// A mailbox of the only actor of its kind, and the receiving end that it is started with, so that mailboxes exist before actors.
-    pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
-        Self::of(kind, ONLY, metrics)
+    pub fn new(metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
+        Self::of(ONLY, metrics)
     }
 
     /// The same for one of several: `instance` tells it apart.
-    pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
+    pub fn of(instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
         let (tx, rx) = channel::channel(16);
-        let stats = Arc::new(ActorStats::new(kind, instance));
+        let stats = Arc::new(ActorStats::new(A::KIND, instance));
         let mailbox = Self {
             addr: Addr::new(tx),
-            meter: Meter { metrics: metrics.clone(), kind, stats },
+            meter: Meter { metrics: metrics.clone(), stats },
             #[cfg(test)]
             probe: None,
         };
@@ -93,18 +91,17 @@ impl<A: Behavior> Mailbox<A> {
 
     /// Sends without waiting and without the mailbox's own bound: what is sent this way is bounded by the permit or lease
     /// that travels inside it, or there is one of it (docs/architecture.md, back-pressure).
-    pub fn tell<M>(&self, message: M)
+    pub fn tell<M: Send + 'static>(&self, message: M)
     where
-        M: Message<Result = ()> + Send + 'static,
         A: Handles<M>,
     {
         #[cfg(test)]
         if let Some(probe) = &self.probe {
             return probe.send(message);
         }
-        self.meter.metrics.queue(self.meter.kind, 1);
+        self.meter.metrics.queue(A::KIND, 1);
         self.meter.stats.queue(1);
-        self.addr.do_send(message);
+        self.addr.do_send(Letter(message));
     }
 }
 
@@ -158,9 +155,9 @@ pub(crate) mod probe {
 
     impl<A: Behavior> Mailbox<A> {
         /// Such a mailbox, and what is put into it.
-        pub fn probe(kind: Kind, metrics: &Metrics) -> (Self, Told) {
+        pub fn probe(metrics: &Metrics) -> (Self, Told) {
             let told = Told::default();
-            (Self { probe: Some(told.clone()), ..Self::new(kind, metrics).0 }, told)
+            (Self { probe: Some(told.clone()), ..Self::new(metrics).0 }, told)
         }
     }
 }
