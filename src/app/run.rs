@@ -115,10 +115,9 @@ pub fn run<W>(
     if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
     }
-    if let Some(webhooks) = webhooks {
-        webhooks.finish(&node, &why);
-    }
-    drop((heeding, watched));
+    webhooks.into_iter().for_each(|webhooks| webhooks.finish(&node, &why));
+    heeding.abort();
+    drop(watched);
     node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
     admin.into_iter().for_each(AdminServer::stop);
     Ok(Outcome { next_try, ..outcome(&node, why, clean, refused, left) })

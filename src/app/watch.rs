@@ -33,7 +33,8 @@ pub async fn watch(node: &Node) -> Stop {
         if let Some(why) = stop.borrow_and_update().clone() {
             return why;
         }
-        if let Some(why) = limit(node, began.elapsed()).or_else(|| patience.over(node)) {
+        let used = used_up(&node.crawl.live().settings.crawl, &node.crawl.counters(), began.elapsed());
+        if let Some(why) = used.map(|(stop, _)| stop).or_else(|| patience.over(node)) {
             node.stop_with(why);
             continue;
         }
@@ -62,8 +63,4 @@ fn publish(node: &Node) {
     let status = status(node);
     node.publish_metrics(&status);
     statistics::note(node, &status);
-}
-
-fn limit(node: &Node, ran: Duration) -> Option<Stop> {
-    used_up(&node.crawl.live().settings.crawl, &node.crawl.counters(), ran).map(|(stop, _)| stop)
 }

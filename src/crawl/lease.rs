@@ -117,6 +117,11 @@ impl Lease {
         &self.core
     }
 
+    /// The seed that what is found here goes back to.
+    pub fn origin(&self) -> Arc<str> {
+        Arc::from(self.entry.origin.as_deref().unwrap_or(self.url.as_str()))
+    }
+
     /// Ends it as committed. Only the Store calls this, after its write is visible.
     pub fn committed(self) {
         self.core.state.store(LeaseState::Committed as u8, Ordering::Release);

@@ -135,7 +135,10 @@ impl Walk<'_> {
             self.job.step(n, done)?;
         }
         if let Some(generation) = self.which.generation {
-            self.note_done(generation);
+            let noted = async { tokio::time::timeout(PATIENCE, readmitted(self.node, generation)).await };
+            if !matches!(self.runtime.block_on(noted), Ok(Ok(()))) {
+                log::warn!("saving the readmit marker failed, rejected URLs are judged again at the next start");
+            }
         }
         let generation = self.node.crawl.live.generation();
         Ok(json!({ "looked": looked, "meant": meant, "readmitted": queued, "generation": generation }))
@@ -205,13 +208,6 @@ impl Walk<'_> {
                 tokio::time::sleep(AGAIN).await;
             }
         })
-    }
-
-    fn note_done(&self, generation: u32) {
-        let noted = async { tokio::time::timeout(PATIENCE, readmitted(self.node, generation)).await };
-        if !matches!(self.runtime.block_on(noted), Ok(Ok(()))) {
-            log::warn!("saving the readmit marker failed, rejected URLs are judged again at the next start");
-        }
     }
 }
 

@@ -153,13 +153,14 @@ pub struct TestWebConfig {
 impl Default for TestWebConfig {
     /// That of the flags: ten hosts of a hundred plain, well-formed pages; but on a free loopback port.
     fn default() -> Self {
-        #[derive(clap::Parser)]
-        struct Flags {
-            #[command(flatten)]
-            config: TestWebConfig,
-        }
         Flags::parse_from(["testweb", "--listen", "127.0.0.1:0"]).config
     }
+}
+
+#[derive(Debug, clap::Parser)]
+struct Flags {
+    #[command(flatten)]
+    config: TestWebConfig,
 }
 
 /// A setting that no web can be made of; the sentence says which and what is allowed.
@@ -258,21 +259,12 @@ impl TestWebConfig {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::testweb::TestwebArgs;
     use crate::testweb::traps::Trap;
-
-    #[derive(Debug, Parser)]
-    struct Command {
-        #[command(flatten)]
-        args: TestwebArgs,
-    }
 
     fn parsed(flags: &[&str]) -> Result<TestWebConfig, String> {
         let all = ["testweb", "--listen", "127.0.0.1:0"].into_iter().chain(flags.iter().copied());
-        Command::try_parse_from(all).map(|command| command.args.config).map_err(|error| error.to_string())
+        Flags::try_parse_from(all).map(|flags| flags.config).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -137,23 +137,20 @@ impl Connection {
                 Err(fault) => fault.kind() != io::ErrorKind::WouldBlock,
             };
             if ended {
-                audit.push(&self.record(t_request_us, t_end_us, status, sent, sent == out.len()));
+                let Request { host, path, user_agent, .. } = &self.request;
+                audit.push(&AuditEntry {
+                    t_request_us,
+                    t_end_us,
+                    host: host.clone(),
+                    path: path.clone(),
+                    user_agent: user_agent.clone(),
+                    status,
+                    bytes: u32::try_from(sent).unwrap_or(u32::MAX),
+                    connection: self.number,
+                    complete: sent == out.len(),
+                });
                 return sent == out.len();
             }
-        }
-    }
-
-    fn record(&self, t_request_us: u64, t_end_us: u64, status: u16, bytes: usize, complete: bool) -> AuditEntry {
-        AuditEntry {
-            t_request_us,
-            t_end_us,
-            host: self.request.host.clone(),
-            path: self.request.path.clone(),
-            user_agent: self.request.user_agent.clone(),
-            status,
-            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
-            connection: self.number,
-            complete,
         }
     }
 

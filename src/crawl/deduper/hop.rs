@@ -29,13 +29,7 @@ impl Deduper {
     }
 
     /// Says in the record what became of it; `links` is what the seen test left.
-    pub(super) fn note_onward(
-        &self,
-        record: &mut PageRecord,
-        lease: &Lease,
-        hop: Hop,
-        links: &LinkChange,
-    ) -> Result<()> {
+    pub(super) fn note_hop(&self, record: &mut PageRecord, lease: &Lease, hop: Hop, links: &LinkChange) -> Result<()> {
         let by_shape = |RejectedUrl { new, reason }: &RejectedUrl| (new.url == hop.url).then(|| reason.to_string());
         record.refused = hop.refused.or_else(|| links.turned.iter().find_map(by_shape));
         if let Some(why) = &record.refused {

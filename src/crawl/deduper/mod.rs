@@ -85,7 +85,7 @@ impl Deduper {
         node.faults.pass("deduper.new");
         Self {
             filter: SeenFilter::open(&node),
-            popular: Popular::new(),
+            popular: Popular::default(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
             tools: node.crawl.rules.archive_tools(),
@@ -102,7 +102,7 @@ impl Deduper {
         let now = self.node.crawl.live.generation();
         if now != self.generation {
             self.generation = now;
-            self.popular = Popular::new();
+            self.popular = Popular::default();
         }
     }
 
@@ -132,7 +132,7 @@ impl Deduper {
         if now != self.epoch {
             self.pending.clear();
             self.pending_contents.clear();
-            self.popular = Popular::new(); // the database may have been opened again, and lack what was read then
+            self.popular = Popular::default(); // the database may have been opened again, and lack what was read then
             self.epoch = now;
         }
     }
@@ -166,7 +166,7 @@ impl Deduper {
             links.again.push(KnownUrl { new, captured: record.fetched, why });
         }
         if let (Some(record), Some(hop)) = (&mut capture, hop) {
-            self.note_onward(record, &lease, hop, &links)?;
+            self.note_hop(record, &lease, hop, &links)?;
         }
         if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
             sitemap.put_off |= links.put_off;

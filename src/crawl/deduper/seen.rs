@@ -238,12 +238,7 @@ impl Deduper {
 
     /// The judgement of shapes, which may send it behind all others of its host. What seeds are, their owner has chosen; sitemaps have a
     /// budget of their own.
-    pub(super) fn by_shapes(
-        &mut self,
-        key: SeenKey,
-        new: &mut NewUrl,
-        finder: Option<&mut Finder>,
-    ) -> Result<(), Refusal> {
+    pub(super) fn by_shapes(&self, key: SeenKey, new: &mut NewUrl, finder: Option<&mut Finder>) -> Result<(), Refusal> {
         if is_chosen(new) {
             return Ok(());
         }

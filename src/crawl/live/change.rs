@@ -122,7 +122,7 @@ pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), Control
     record.readmit = None;
     let live = node.crawl.live();
     let scope = node.crawl.rules.scope(&live.settings, &node.crawl.rules.seeds(), []).map_err(wrong)?;
-    commit(node, Arc::new(turn), &record, Arc::new(Draft { live, scope })).await
+    commit(node, turn, &record, Draft { live, scope }).await
 }
 
 /// What a change would make of the rules, without making it.
@@ -218,11 +218,6 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Hosts that joined another scope join this one.
-    pub fn join(&mut self, other: &Scope) {
-        self.scope.join_all(other);
-    }
-
     /// Checks settings as the configuration would be checked, and makes rules of them. Patterns may take long to compile: not on the thread
     /// of the endpoint.
     async fn make(
@@ -255,7 +250,7 @@ async fn carry_out(
     let draft = Draft::make(node, base, &record.overlay, generation).await?;
     record.history.push(entry.clone());
     trim(&mut record)?;
-    commit(node, Arc::new(turn), &record, Arc::new(draft)).await?;
+    commit(node, turn, &record, draft).await?;
     let keys: Vec<&str> = entry.changed.iter().map(|c| c.key.as_str()).collect();
     log::info!("settings changed: generation={generation} by={} keys={}", entry.by, keys.join(","));
     Ok(entry)
@@ -277,12 +272,8 @@ fn trim(record: &mut LiveSettings) -> Result<(), ControlError> {
 /// Has the Store commit the record; by that commit the rules are put in force. A commit that is lost (an actor died, the
 /// disk refused) is handed in again. The turn ends with the last attempt, also when nobody waits for it any more. Once the
 /// Store has closed its files, at the end of a run, it is kept for the next start.
-async fn commit(
-    node: &Arc<Node>,
-    turn: Arc<Turn>,
-    record: &LiveSettings,
-    draft: Arc<Draft>,
-) -> Result<(), ControlError> {
+async fn commit(node: &Arc<Node>, turn: Turn, record: &LiveSettings, draft: Draft) -> Result<(), ControlError> {
+    let (turn, draft) = (Arc::new(turn), Arc::new(draft));
     let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
     let max_depth = draft.live.settings.max_depth();
     loop {

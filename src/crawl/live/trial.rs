@@ -45,7 +45,7 @@ impl Trial {
     /// A trial of this draft; who joined the scope in force joins it too, as when it is put in force.
     pub fn new(node: Arc<Node>, mut draft: Draft, changed: Vec<ChangedKey>) -> Self {
         let counters = node.crawl.counters();
-        draft.join(&node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner));
+        draft.scope.join_all(&node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner));
         let of = |of| TrialPart { of, ..TrialPart::default() };
         let view = TrialView {
             sample: true,

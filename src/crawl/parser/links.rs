@@ -182,7 +182,7 @@ impl<'p> Collected<'p> {
             follow,
             reach: Reach { depth: reach.depth.saturating_add(1), ..reach },
             via: Arc::from(lease.url.as_str()),
-            origin: origin(lease),
+            origin: lease.origin(),
             own: lease.core().url_key,
             known: KeySet::default(),
             listed: KeySet::default(),
@@ -273,13 +273,8 @@ fn hop(node: &Node, lease: &Lease, Reach { depth, limit }: Reach, to: &PageUrl) 
     let via = Some(Arc::from(lease.url.as_str()));
     let (hops, seed) = (lease.entry.hops.saturating_add(1), lease.entry.seed);
     let found = lease.entry.found; // a sitemap may be moved
-    let (url, origin) = (to.clone(), Some(origin(lease)));
+    let (url, origin) = (to.clone(), Some(lease.origin()));
     NewUrl { limit, hops, seed, via, origin, found, ..NewUrl::link(url, depth) }
-}
-
-/// The seed that what is found here goes back to.
-pub(super) fn origin(lease: &Lease) -> Arc<str> {
-    Arc::from(lease.entry.origin.as_deref().unwrap_or(lease.url.as_str()))
 }
 
 fn join_scope(node: &Node, target: &PageUrl, seed: &PageUrl) {

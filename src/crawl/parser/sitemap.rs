@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::links::{Found, origin, refuse};
+use super::links::{Found, refuse};
 use crate::content::html::Page;
 use crate::content::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
 use crate::crawl::admit::admit;
@@ -75,7 +75,7 @@ impl<'n> Chosen<'n> {
         Self {
             chooser: Chooser::new(sites, entry.found, node.crawl.rules.settings.sitemaps.file_rules()),
             via: Arc::from(lease.url.as_str()),
-            origin: origin(lease),
+            origin: lease.origin(),
             new: Vec::new(),
             turned: Vec::new(),
             node,

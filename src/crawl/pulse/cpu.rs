@@ -36,14 +36,9 @@ impl Thread {
 
 /// All threads of this process together.
 pub(super) fn of_process() -> Option<Cpu> {
-    let mut sum = Cpu::default();
-    for task in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        let Some(cpu) = fs::read_to_string(task.path().join("schedstat")).ok().and_then(|text| times(&text)) else {
-            continue; // it has just ended
-        };
-        sum = Cpu { ran: sum.ran + cpu.ran, waited: sum.waited + cpu.waited, ..sum };
-    }
-    Some(sum)
+    let tasks = fs::read_dir("/proc/self/task").ok()?.flatten();
+    let had = tasks.filter_map(|task| times(&fs::read_to_string(task.path().join("schedstat")).ok()?)); // one may have just ended
+    Some(had.fold(Cpu::default(), |sum, cpu| Cpu { ran: sum.ran + cpu.ran, waited: sum.waited + cpu.waited, ..sum }))
 }
 
 fn times(schedstat: &str) -> Option<Cpu> {

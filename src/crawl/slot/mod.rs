@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ const OWN_FIRST: u32 = 8;
 /// Paces the requests of one host, or of a group of hosts, and hands out its slots.
 pub struct Pacer {
     free: Arc<Semaphore>,
-    /// Lanes of the host itself that are queued for a slot.
-    own: AtomicUsize,
+    /// Held by each lane of the host itself that is queued for a slot.
+    own: Arc<()>,
     /// The turn of those who come for the sake of other hosts: one at a time.
     cross_host: Arc<Semaphore>,
     /// Until when they are turned away, in milliseconds: what they came for was out of reach.
@@ -134,9 +134,9 @@ impl Pacer {
     }
 
     /// A lane of the host itself is queued, until this is dropped.
-    pub fn queue(&self) -> Queued<'_> {
-        self.own.fetch_add(1, Ordering::AcqRel);
-        Queued(&self.own)
+    #[must_use]
+    pub fn queue(&self) -> Arc<()> {
+        self.own.clone()
     }
 
     /// The turn of whoever comes for the sake of another host; `None` only when the registry was closed.
@@ -146,7 +146,7 @@ impl Pacer {
 
     /// Whether such a request may be begun beside the host's own.
     pub fn lets_cross_host(&self) -> bool {
-        self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_cross_host >= OWN_FIRST
+        Arc::strong_count(&self.own) == 1 || lock(&self.standing).since_cross_host >= OWN_FIRST
     }
 
     /// Nobody is to come for the sake of another host before `until`.
@@ -167,15 +167,6 @@ impl Pacer {
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
         let permit = self.free.clone().acquire_owned().await.ok()?;
         Some(Slot { pacer: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, permit: Some(permit) })
-    }
-}
-
-/// See [`Pacer::queue`].
-pub struct Queued<'s>(&'s AtomicUsize);
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -334,7 +325,7 @@ impl PacerRules {
                 connections: self.connections.max(1),
                 ..Standing::default()
             }),
-            own: AtomicUsize::new(0),
+            own: Arc::default(),
             cross_host: Arc::new(Semaphore::new(1)),
             cross_host_refused_until: AtomicU64::new(0),
             between_starts: self.between_starts,

@@ -4,6 +4,7 @@
 //! A refresh is a redirect only where the page has nothing of its own to be looked at: browsers show a page until they leave it,
 //! so one with content is a page with a link. Where it leads is asked for as it is written there.
 
+use crate::base::kinds::names;
 use crate::content::html::{HAS_TEXT, LinkKind, Page, parse_refresh};
 use crate::content::modules::AT_ONCE;
 use crate::domain::note::Note;
@@ -14,27 +15,19 @@ use crate::net::protocol::Fetched;
 /// Who leaves a page within so many seconds has not looked at its pictures: they are there for the waiting.
 const NO_LOOK: u32 = 1;
 
-/// What leads on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RedirectKind {
-    /// A status that redirects, and its `Location`.
-    Location,
-    /// The header `Refresh`.
-    RefreshHeader,
-    /// `<meta http-equiv=refresh>`.
-    MetaRefresh,
+names! {
+    /// What leads on.
+    RedirectKind {
+        /// A status that redirects, and its `Location`.
+        Location = "location";
+        /// The header `Refresh`.
+        RefreshHeader = "refresh_header";
+        /// `<meta http-equiv=refresh>`.
+        MetaRefresh = "meta_refresh";
+    }
 }
 
 impl RedirectKind {
-    /// Its name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Location => "location",
-            Self::RefreshHeader => "refresh_header",
-            Self::MetaRefresh => "meta_refresh",
-        }
-    }
-
     /// Its name for people.
     pub fn said(self) -> &'static str {
         match self {
