@@ -63,8 +63,8 @@ impl NodeControl {
             let late = |_| {
                 ControlError::Unavailable("the seeds were not committed in time and may still be taken: send them again, then those are known".into())
             };
-            // A commit is lost when an actor dies, and at the start when the Store opens its files after the Deduper (it raises the epoch):
-            // seeds are handed in until theirs is answered. Those that were committed all the same are known then.
+            // A commit is lost when an actor dies, and at the start when the Store opens its files after the Deduper
+            // (it raises the epoch): seeds are handed in until theirs is answered. What was committed is known then.
             let hand_in = |reply| node.mailboxes().deduper.tell(Inject { seeds: chunk.to_vec(), reply: Some(reply) });
             let done = tokio::time::timeout(PATIENCE, answered(&node, hand_in)).await.map_err(late)??;
             report.accepted += done.accepted;
@@ -88,10 +88,8 @@ impl Control for NodeControl {
     }
 
     fn ready(&self) -> Result<(), String> {
-        match (&*self.0.stop.borrow(), self.0.crawl.switches.draining.load(Ordering::Acquire)) {
-            (None, false) => Ok(()),
-            _ => Err("the crawl is coming to its end".into()),
-        }
+        let ends = self.0.stop.borrow().is_some() || self.0.crawl.switches.draining.load(Ordering::Acquire);
+        if ends { Err("the crawl is coming to its end".into()) } else { Ok(()) }
     }
 
     fn seeds(&self, seeds: Vec<NewSeed>) -> Reply<SeedReport> {

@@ -1,5 +1,5 @@
-//! What a run opens: files as many as it needs (a lack of them would look like faults of the sites), and its data folder, where a restore that
-//! was killed is settled, then the database.
+//! What a run opens: as many files as it needs (a lack of them would look like faults of the sites), and its data
+//! folder, where a restore that was killed is settled, then the database.
 
 use std::sync::Arc;
 

@@ -144,15 +144,16 @@ impl Patience {
         let next_try = next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))));
         let Some(until) = self.waits_until(crawl, ahead, fetched_any).filter(|until| now < *until) else {
             log::warn!(
-                "not waiting any longer, what is left stays in the data folder for another run: urls={urls} next_try={next_try:?}"
+                "not waiting any longer, what is left stays in the data folder for another run: urls={urls} \
+                 next_try={next_try:?}"
             );
             return Some(Stop::Done);
         };
         if next.is_some() && !std::mem::replace(&mut self.told, true) {
             let until = format!("in {}", roughly(until.since(now)));
             log::info!(
-                "nothing can be done now, waiting for what is left (crawl.until_done_patience says how long): urls={urls} \
-                 next_try={next_try:?} until_at_most={until:?}"
+                "nothing can be done now, waiting for what is left (crawl.until_done_patience says how long): \
+                 urls={urls} next_try={next_try:?} until_at_most={until:?}"
             );
         }
         None

@@ -232,6 +232,8 @@ impl LeaseTable {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::base::time::UnixMillis;
     use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -302,15 +304,14 @@ mod tests {
         let (table, told) = (LeaseTable::default(), Told::default());
         let held = lease(&table, &told).unwrap();
         let core = held.core().clone();
-        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         let mut work = Box::pin(core.held(Stage::Host, async {
             assert!(core.in_hands());
             std::future::pending::<()>().await;
         }));
-        assert!(work.as_mut().poll(&mut cx).is_pending());
+        assert!(work.as_mut().now_or_never().is_none());
         assert!(!core.in_hands());
         let mut work = Box::pin(core.held(Stage::Host, async { panic!("of this page") }));
-        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.as_mut().poll(&mut cx).is_ready()));
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.as_mut().now_or_never()));
         assert!(died.is_err() && core.in_hands());
     }
 }

@@ -339,7 +339,7 @@ impl Handles<Parsed> for Deduper {
         self.look_at_rules();
         let judged = parsed.links.generation;
         if matches!(parsed.ending, Ending::Rejected(_)) && judged != 0 && judged != self.generation {
-            // Rules that hold no more turned it away before its request: it goes back to its queue, to be judged when its turn comes.
+            // Rules that hold no more turned it away before its request: it is judged again when its turn comes.
             return page.let_go(Stage::Deduper);
         }
         match self.page(Parsed { links: self.judged_anew(parsed.links), ..parsed }) {

@@ -152,10 +152,7 @@ impl Deduper {
             out.nearer.push(new.clone());
         }
         let led_back = how == DoneKind::Redirect && new.hops > 0;
-        let why = match led_back {
-            true => self.why_led_back(key, &new, captured)?,
-            false => self.why_again(key, &new, captured)?,
-        };
+        let why = if led_back { self.why_led_back(key, &new, captured) } else { self.why_again(key, &new, captured) }?;
         match why {
             Some(why) => out.again.push(KnownUrl { new, captured, why }),
             None => out.put_off |= new.lastmod.is_some_and(|at| at > captured),

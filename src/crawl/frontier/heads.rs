@@ -166,7 +166,7 @@ impl Fronts {
     }
 }
 
-/// The first time of each partition in a table whose keys begin with partition and time: one look for each that has any.
+/// The first time in each partition of a table whose keys begin with partition and time: a look for each that has any.
 pub(crate) fn first_times<T: Table>(
     storage: &dyn Storage,
     of: impl Fn(&T::Key) -> (Partition, UnixMillis),

@@ -163,8 +163,8 @@ fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -
     SettingsChange { generation, at: node.clock.date(), by: by.to_owned(), undoes, undone: false, changed }
 }
 
-/// The record with what is asked for, and the keys that it changes. One that is taken back must be a key; what was laid over by a version
-/// that had more of them can be forgotten.
+/// The record with what is asked for, and the keys that it changes. One that is taken back must be a key; what was laid
+/// over by a version that had more of them can be forgotten.
 fn wished(node: &Node, wish: &SettingsPatch) -> Result<(LiveSettings, Vec<ChangedKey>), ControlError> {
     let mut record = stored(node)?;
     let mut back = wish.changes.iter().filter(|(key, value)| value.is_null() && !record.overlay.contains_key(*key));
@@ -218,8 +218,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Checks settings as the configuration would be checked, and makes rules of them. Patterns may take long to compile: not on the thread
-    /// of the endpoint.
+    /// Checks settings as the configuration would be checked, and makes rules of them. Patterns may take long to
+    /// compile: not on the thread of the endpoint.
     async fn make(
         node: &Arc<Node>,
         base: Arc<Layers>,

@@ -1,5 +1,5 @@
-//! What a change of the rules would do to the URLs there are, and what its author may not mean of it: that the crawl ends at once, or that
-//! most of the queue is turned away. Nothing is changed.
+//! What a change of the rules would do to the URLs there are, and what its author may not mean of it: that the crawl
+//! ends at once, or that most of the queue is turned away. Nothing is changed.
 
 use std::sync::Arc;
 

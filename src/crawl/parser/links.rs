@@ -155,13 +155,15 @@ fn context(link: &FoundLink<'_>) -> &'static str {
 }
 
 /// Links on their way: each URL is followed once, each URL with its place and text is listed once.
+#[derive(Default)]
 struct Collected<'p> {
     follow: bool,
     /// The way to what is found.
-    reach: Reach,
+    depth: u16,
+    limit: Option<u16>,
     via: Arc<str>,
     origin: Arc<str>,
-    own: UrlKey,
+    own: Option<UrlKey>,
     known: KeySet<UrlKey>,
     /// With the hash of the text.
     listed: KeySet<(UrlKey, LinkKind, u64)>,
@@ -180,26 +182,19 @@ impl<'p> Collected<'p> {
     fn new(lease: &Lease, reach: Reach, follow: bool) -> Self {
         Self {
             follow,
-            reach: Reach { depth: reach.depth.saturating_add(1), ..reach },
+            depth: reach.depth.saturating_add(1),
+            limit: reach.limit,
             via: Arc::from(lease.url.as_str()),
             origin: lease.origin(),
-            own: lease.core().url_key,
-            known: KeySet::default(),
-            listed: KeySet::default(),
-            found: Vec::new(),
-            sitemaps: Vec::new(),
-            named: KeySet::default(),
-            unfollowed: Vec::new(),
-            shunned: KeySet::default(),
-            outlinks: Vec::new(),
-            refused: false,
+            own: Some(lease.core().url_key),
+            ..Self::default()
         }
     }
 
     fn add(&mut self, node: &Node, link: FoundLink<'p>) {
         let Ok(url) = &link.url else { return };
         let key = node.prints.url(url);
-        if key == self.own {
+        if Some(key) == self.own {
             return; // a link to itself is none
         }
         if self.listed.insert((key, link.kind, node.prints.text(link.text))) {
@@ -223,14 +218,13 @@ impl<'p> Collected<'p> {
         }
         if self.named.insert(key) {
             let found = FoundAs::SitemapFile { nesting: 0 };
-            self.sitemaps.push(NewUrl { depth: self.reach.depth.saturating_sub(1), found, ..self.link(url) });
+            self.sitemaps.push(NewUrl { depth: self.depth.saturating_sub(1), found, ..self.link(url) });
         }
     }
 
     fn link(&self, url: PageUrl) -> NewUrl {
-        let Reach { depth, limit } = self.reach;
         let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
-        NewUrl { limit, via, origin, ..NewUrl::link(url, depth) }
+        NewUrl { limit: self.limit, via, origin, ..NewUrl::link(url, self.depth) }
     }
 
     fn find(&mut self, key: UrlKey, url: PageUrl, follow: bool) {

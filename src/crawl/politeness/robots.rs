@@ -78,8 +78,8 @@ impl Kept {
         stored.filter(|stored| stored.copy.fetched == self.copy.fetched).map(|stored| stored.text)
     }
 
-    /// Its fault costs a page an attempt also where nothing need come to an end, so that a dead host does. What happened
-    /// to robots.txt alone says little about the page until it has happened again and again.
+    /// Its fault costs a page an attempt also where nothing need come to an end, so that a dead host does. What
+    /// happened to robots.txt alone says little about the page until it has happened again and again.
     fn away(&self, now: UnixMillis) -> RobotsUnreachable {
         let charged = self.fault.is_some_and(|fault| is_of_the_host(fault) || self.copy.failures > PATIENT);
         RobotsUnreachable { until: self.copy.retry_at.unwrap_or(now), fault: self.fault, charged }
@@ -184,10 +184,8 @@ impl Cache {
             pace: Some(pacer.pace().encode()),
             sitemaps: Box::default(),
         };
-        let commit = match learned.status {
-            Ok(answer) => Commit { records: answer.records, ..Commit::bare(change) },
-            Err(_) => Commit::bare(change),
-        };
+        let records = learned.status.map(|answer| answer.records).unwrap_or_default();
+        let commit = Commit { records, ..Commit::bare(change) };
         if found.is_empty() {
             node.mailboxes().store.tell(commit);
         } else {

@@ -1,5 +1,5 @@
-//! Requests for robots.txt: to the lane's own host, and to others that a redirect names. URLs whose robots.txt is out of reach wait for it,
-//! those of other schemes and ports of their host do not.
+//! Requests for robots.txt: to the lane's own host, and to others that a redirect names. URLs whose robots.txt is out
+//! of reach wait for it, those of other schemes and ports of their host do not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,8 +43,8 @@ fn is_out_of_reach(report: &Report) -> bool {
 }
 
 impl Lane {
-    /// A request to another host to which it was redirected. Whoever asks there first asks for all that are led to the same place;
-    /// one of them at a time stands behind that host's own lanes.
+    /// A request to another host to which it was redirected. Whoever asks there first asks for all that are led to the
+    /// same place; one of them at a time stands behind that host's own lanes.
     pub(super) async fn ask_robots_elsewhere(&self, url: &PageUrl, pacer: &Arc<Pacer>) -> Option<Report> {
         let (node, began) = (&self.node, Stopwatch::start());
         let known = || node.net.targets.known(url, node.clock.now(), node.crawl.rules.robots.max_age);
@@ -120,7 +120,7 @@ impl Lane {
             return Next::GoOn;
         }
         if !self.robots.mixed.get() {
-            // A queue that cannot be read is taken to be: then URLs are put off one by one, and none is kept waiting that need not.
+            // A queue that cannot be read is taken to be: URLs are put off one by one, none waits that need not.
             self.robots.mixed.set(self.is_mixed((lease.url.scheme(), lease.url.port())).await.unwrap_or(true));
         }
         let mixed = self.robots.mixed.get();

@@ -37,7 +37,8 @@ impl Thread {
 /// All threads of this process together.
 pub(super) fn of_process() -> Option<Cpu> {
     let tasks = fs::read_dir("/proc/self/task").ok()?.flatten();
-    let had = tasks.filter_map(|task| times(&fs::read_to_string(task.path().join("schedstat")).ok()?)); // one may have just ended
+    // One may have just ended.
+    let had = tasks.filter_map(|task| times(&fs::read_to_string(task.path().join("schedstat")).ok()?));
     Some(had.fold(Cpu::default(), |sum, cpu| Cpu { ran: sum.ran + cpu.ran, waited: sum.waited + cpu.waited, ..sum }))
 }
 

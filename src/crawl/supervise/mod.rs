@@ -1,8 +1,8 @@
 //! Own supervision: what `actix::Supervisor` cannot do (docs/adr/0004).
 //!
 //! A panic in an actor's handler, timer, spawned future or `started` is caught around the poll of its whole context.
-//! The address and the queued messages stay; the actor itself is replaced by a fresh one from its factory ([`Behavior::fresh`]),
-//! for the old one may be half mutated; pending futures are dropped (their leases, permits and slots come back by Drop);
+//! The address and the queued messages stay; the actor itself is replaced by a fresh one from its factory
+//! ([`Behavior::fresh`]), for the old one may be half mutated; pending futures are dropped (their leases, permits and slots come back by Drop);
 //! after a back-off `started` runs again. An actor that stops by itself is restarted in the same way, unless it retired.
 //! A wait that hangs ends its actor too ([`bounded`]).
 //!
@@ -153,10 +153,7 @@ impl<A: Behavior> Guarded<A> {
 
     /// Notes the death and brings in a fresh actor.
     fn on_death(&mut self, why: String) -> Phase {
-        match self.record.note(why) {
-            Some(rest) => self.replace(rest),
-            None => Phase::Ended,
-        }
+        self.record.note(why).map_or(Phase::Ended, |rest| self.replace(rest))
     }
 
     /// Drops what the dead actor had pending and replaces it; also a factory that panics is contained.
@@ -258,13 +255,11 @@ pub fn spawn_contained(fut: impl Future<Output = ()> + 'static, on_panic: impl F
     });
 }
 
-/// Waits for an answer, which has time-outs of its own (waits for a slot, an earliest time, a permit or news have no bound). What is
-/// still not there after `limit` hangs: its task dies of it, and what it holds comes back by Drop.
+/// Waits for an answer, which has time-outs of its own (waits for a slot, an earliest time, a permit or news have no
+/// bound). What is still not there after `limit` hangs: its task dies of it, and what it holds comes back by Drop.
 pub async fn bounded<T>(limit: Duration, what: &str, wait: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(limit, wait).await {
-        Ok(out) => out,
-        Err(_) => die(format!("hung for {} s: {what}", limit.as_secs_f32())),
-    }
+    let hung = |_| die(format!("hung for {} s: {what}", limit.as_secs_f32()));
+    tokio::time::timeout(limit, wait).await.unwrap_or_else(hung)
 }
 
 /// Unwinds to the guard of this actor or task, as a panic does, but without a trace: nothing is wrong with the code here.
