@@ -71,24 +71,25 @@ impl Trial {
     /// # Errors
     /// The storage's own.
     pub fn sample(mut self) -> Result<TrialView, StorageError> {
-        let mut at_first = |family: fn(&mut Self, &KeyRange, usize) -> Step| -> Result<(), StorageError> {
-            let mut range = KeyRange::all();
-            for _ in 0..HOSTS {
-                let Some(host) = family(&mut self, &range, 0)?.map(|(_, host)| host) else { break };
-                let of_host = KeyRange::prefix(host.crawl(self.node.crawl.id).encode());
-                family(&mut self, &of_host, EACH)?;
-                range.from = successor(&host.encode());
-                if range.from.is_empty() {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        at_first(Self::queued)?;
-        at_first(Self::rejected)?;
+        self.at_first::<Queue>(|key| key.host_crawl().host_at(), Self::queued)?;
+        self.at_first::<Rejected>(|key| key.host_crawl().host_at(), Self::rejected)?;
         let looked = self.view.queued.looked.saturating_add(self.view.rejected.looked);
         self.view.sample = looked < self.view.queued.of.saturating_add(self.view.rejected.of);
         Ok(self.warned())
+    }
+
+    fn at_first<T: Table>(&mut self, host: fn(&T::Key) -> HostAt, look: Look) -> Result<(), StorageError> {
+        let mut range = KeyRange::all();
+        for _ in 0..HOSTS {
+            let Some(key) = read::first_key::<T>(&*self.node.storage, &range)? else { break };
+            let host = host(&key);
+            look(self, &KeyRange::prefix(host.crawl(self.node.crawl.id).encode()), EACH)?;
+            range.from = successor(&host.encode());
+            if range.from.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Looks at all.
@@ -97,10 +98,9 @@ impl Trial {
     /// The storage's own, or it is told to stop.
     pub fn all(mut self, job: &Job) -> Result<Json, JobError> {
         let failed = |e: StorageError| JobError::Failed(e.to_string());
-        let families: [fn(&mut Self, &KeyRange, usize) -> Step; 2] = [Self::queued, Self::rejected];
-        for family in families {
+        for look in [Self::queued as Look, Self::rejected] {
             let (mut range, mut before) = (KeyRange::all(), self.looked());
-            while let Some((last, _)) = family(&mut self, &range, CHUNK).map_err(failed)? {
+            while let Some(last) = look(&mut self, &range, CHUNK).map_err(failed)? {
                 range.from = after(&last);
                 job.step(self.looked() - before, 0)?;
                 before = self.looked();
@@ -121,13 +121,10 @@ impl Trial {
         self.view.queued.looked + self.view.rejected.looked
     }
 
-    /// Up to `limit` queued URLs of a range; gives the last key and its host. Without a limit only where the range begins.
-    fn queued(&mut self, range: &KeyRange, limit: usize) -> Step {
-        if limit == 0 {
-            return first::<Queue>(&self.node, range, |key| key.host_crawl().host_at());
-        }
+    /// Up to `limit` queued URLs of a range; gives the last key.
+    fn queued(&mut self, range: &KeyRange, limit: usize) -> Looked {
         let rows = read::scan::<Queue>(&*self.node.storage, range, limit)?;
-        let last = rows.last().map(|(key, _)| (key.encode(), key.host_crawl().host_at()));
+        let last = rows.last().map(|(key, _)| key.encode());
         for (key, entry) in rows {
             self.view.queued.looked += 1;
             let Some(name) = self.name(key.host_crawl().host_at())? else { continue };
@@ -142,12 +139,9 @@ impl Trial {
     }
 
     /// The same of rejected ones.
-    fn rejected(&mut self, range: &KeyRange, limit: usize) -> Step {
-        if limit == 0 {
-            return first::<Rejected>(&self.node, range, |key| key.host_crawl().host_at());
-        }
+    fn rejected(&mut self, range: &KeyRange, limit: usize) -> Looked {
         let rows = read::scan::<Rejected>(&*self.node.storage, range, limit)?;
-        let last = rows.last().map(|(key, _)| (key.encode(), key.host_crawl().host_at()));
+        let last = rows.last().map(|(key, _)| key.encode());
         for (_, value) in rows {
             self.view.rejected.looked += 1;
             let meant = is_of_rules(value.reason) && (value.reason != Rejection::HostBudget || self.has_more_budget());
@@ -185,12 +179,10 @@ impl Trial {
     }
 }
 
-/// The last key that was looked at, and its host; `None` at the end.
-type Step = Result<Option<(Vec<u8>, HostAt)>, StorageError>;
-
-fn first<T: Table>(node: &Node, range: &KeyRange, host: impl Fn(&T::Key) -> HostAt) -> Step {
-    Ok(read::first_key::<T>(&*node.storage, range)?.map(|key| (key.encode(), host(&key))))
-}
+/// The last key that was looked at; `None` at the end.
+type Looked = Result<Option<Vec<u8>>, StorageError>;
+/// A look at some URLs of one family.
+type Look = fn(&mut Trial, &KeyRange, usize) -> Looked;
 
 fn note(part: &mut TrialPart, url: &PageUrl, reason: Rejection, rule: String) {
     let n = part.changing.entry(reason.as_str().to_owned()).or_default();

@@ -65,8 +65,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
             // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
             log::error!("page not archived, it is tried again later: url={} error={e}", lease.url);
             let ending = Ending::Retry { at: node.after_spill(&lease.core().url_key), reason: Failure::Spill };
-            let took = fetched.timings.total;
-            return Parsed { begun, took, ..Parsed::bare(lease, Some(permit), ending) };
+            return Parsed { begun, took: fetched.timings.total, ..Parsed::bare(lease, Some(permit), ending) };
         }
     };
     let change = found.change;
