@@ -109,6 +109,7 @@ impl<A: Behavior> Mailbox<A> {
 #[cfg(test)]
 pub(crate) mod probe {
     use std::any::Any;
+    use std::collections::VecDeque;
     use std::sync::{Arc, Mutex};
 
     use tokio::sync::Notify;
@@ -118,7 +119,7 @@ pub(crate) mod probe {
 
     /// What was told and not taken yet, in order.
     #[derive(Clone, Default)]
-    pub struct Told(Arc<(Mutex<Vec<Message>>, Notify)>);
+    pub struct Told(Arc<(Mutex<VecDeque<Message>>, Notify)>);
 
     type Message = Box<dyn Any + Send>;
 
@@ -126,14 +127,15 @@ pub(crate) mod probe {
 
     impl Told {
         pub(super) fn send(&self, message: impl Any + Send) {
-            lock(&self.0.0).push(Box::new(message));
+            lock(&self.0.0).push_back(Box::new(message));
             self.0.1.notify_one();
         }
 
         /// All messages of one type; others stay.
         pub fn take<M: 'static>(&self) -> Vec<M> {
             let mut all = lock(&self.0.0);
-            let (of_type, others) = std::mem::take(&mut *all).into_iter().partition(|message| message.is::<M>());
+            let (of_type, others): (VecDeque<_>, _) =
+                std::mem::take(&mut *all).into_iter().partition(|message| message.is::<M>());
             *all = others;
             of_type.into_iter().filter_map(|message| message.downcast().ok()).map(|message| *message).collect()
         }
@@ -141,10 +143,7 @@ pub(crate) mod probe {
         /// The next message, which must be of this type.
         pub async fn next<M: 'static>(&self) -> M {
             loop {
-                let first = {
-                    let mut all = lock(&self.0.0);
-                    if all.is_empty() { None } else { Some(all.remove(0)) }
-                };
+                let first = lock(&self.0.0).pop_front();
                 match first {
                     Some(message) => return *message.downcast().ok().unwrap(),
                     None => self.0.1.notified().await,
