@@ -35,13 +35,9 @@ pub async fn create(node: Arc<Node>, by_hand: bool) -> Result<Manifest, Checkpoi
     match &made {
         Ok(manifest) => {
             node.telemetry.metrics.checkpoint(Some(UnixMillis(manifest.ts_ms)));
-            let text = format!(
-                "checkpoint made: name={} pages={} waiting={} bytes={}",
-                manifest.name,
-                manifest.counts.pages_stored,
-                manifest.counts.waiting,
-                manifest.bytes()
-            );
+            let (name, counts, bytes) = (&manifest.name, &manifest.counts, manifest.bytes());
+            let (pages, waiting) = (counts.pages_stored, counts.waiting);
+            let text = format!("checkpoint made: name={name} pages={pages} waiting={waiting} bytes={bytes}");
             node.changed(StateChange::Checkpoint, text);
         }
         Err(e) => {
@@ -71,10 +67,13 @@ async fn make(node: Arc<Node>, turn: OwnedSemaphorePermit, by_hand: bool) -> Res
 /// Digests and manifest, then the copy elsewhere; the turn is held until both are done.
 fn finish(node: &Node, taken: Taken, by_hand: bool, done: oneshot::Sender<Result<Manifest, CheckpointError>>) {
     let Taken { draft, turn, position } = taken;
-    let made = draft.finish(&about(node, by_hand), position, &node.faults);
+    let settings = &node.crawl.rules.settings;
+    let (data, crawl) = (settings.store.data_dir.clone(), settings.crawl.name.clone());
+    let about = About { data, crawl, keep: settings.checkpoint.keep, by_hand };
+    let made = draft.finish(&about, position, &node.faults);
     let name = made.as_ref().ok().map(|manifest| manifest.name.clone());
     let _ = done.send(made); // whoever asked may be gone, the checkpoint stays
-    if let (Some(name), Some(to)) = (name, &node.crawl.rules.settings.checkpoint.upload) {
+    if let (Some(name), Some(to)) = (name, &settings.checkpoint.upload) {
         upload(node, &name, to);
     }
     drop(turn);
@@ -83,8 +82,9 @@ fn finish(node: &Node, taken: Taken, by_hand: bool, done: oneshot::Sender<Result
 fn upload(node: &Node, name: &str, to: &str) {
     let settings = &node.crawl.rules.settings;
     let endpoint = settings.checkpoint.s3_endpoint.as_deref();
-    let copied =
-        Target::parse(to).and_then(|target| carry::export(&source(node, name), &target, endpoint, false, &node.faults));
+    let (dir, data, warc_dir) = (shelf(node).path(name), settings.store.data_dir.clone(), settings.warc_dir());
+    let source = Source { dir, data, warc_dir };
+    let copied = Target::parse(to).and_then(|target| carry::export(&source, &target, endpoint, false, &node.faults));
     node.telemetry.metrics.upload(copied.is_ok());
     match copied {
         Ok(done) => log::info!("checkpoint copied: to={} files={} bytes={}", done.to, done.files, done.bytes),
@@ -98,17 +98,6 @@ fn upload(node: &Node, name: &str, to: &str) {
 /// The folder of this node's checkpoints.
 pub(super) fn shelf(node: &Node) -> Shelf {
     Shelf::new(node.crawl.rules.settings.checkpoint_dir())
-}
-
-fn about(node: &Node, by_hand: bool) -> About {
-    let settings = &node.crawl.rules.settings;
-    let (data, crawl) = (settings.store.data_dir.clone(), settings.crawl.name.clone());
-    About { data, crawl, keep: settings.checkpoint.keep, by_hand }
-}
-
-fn source(node: &Node, name: &str) -> Source {
-    let settings = &node.crawl.rules.settings;
-    Source { dir: shelf(node).path(name), data: settings.store.data_dir.clone(), warc_dir: settings.warc_dir() }
 }
 
 /// What a kill left half made goes at the start, before anybody can ask for a checkpoint.

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use super::{checkpoint, pause};
 use crate::admin::commit::answered;
-use crate::admin::status;
-use crate::admin::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
+use crate::admin::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport, status};
 use crate::base::disk::is_same_folder;
 use crate::config::without_credentials;
 use crate::crawl::deduper::Inject;
@@ -57,33 +56,24 @@ impl NodeControl {
                     good.push((url, said));
                 }
                 Ok(_) => {}
-                Err(e) => {
-                    let url = without_credentials(&text);
-                    report.rejected.push(RejectedSeed { url, reason: e.to_string() });
-                }
+                Err(e) => report.rejected.push(RejectedSeed { url: without_credentials(&text), reason: e.to_string() }),
             }
         }
         for chunk in good.chunks(CHUNK) {
             let late = |_| {
                 ControlError::Unavailable("the seeds were not committed in time and may still be taken: send them again, then those are known".into())
             };
-            let done = tokio::time::timeout(PATIENCE, inject(&node, chunk)).await.map_err(late)??;
+            // A commit is lost when an actor dies, and at the start when the Store opens its files after the Deduper
+            // (it raises the epoch): seeds are handed in until theirs is answered. What was committed is known then.
+            let hand_in = |reply| node.mailboxes().deduper.tell(Inject { seeds: chunk.to_vec(), reply: Some(reply) });
+            let done = tokio::time::timeout(PATIENCE, answered(&node, hand_in)).await.map_err(late)??;
             report.accepted += done.accepted;
             report.known += done.known;
             report.rejected.extend(done.rejected);
         }
         Ok(report)
     }
-}
 
-/// Hands seeds in until their commit is answered: a commit is lost when an actor dies, and at the start when the Store
-/// opens its files after the Deduper (it raises the epoch). Seeds that were committed all the same are known then.
-async fn inject(node: &Node, seeds: &[(PageUrl, SeedValue)]) -> Result<SeedReport, ControlError> {
-    let hand_in = |reply| node.mailboxes().deduper.tell(Inject { seeds: seeds.to_vec(), reply: Some(reply) });
-    answered(node, hand_in).await
-}
-
-impl NodeControl {
     /// It holds now, whatever the disk says.
     fn keep_pause(&self, paused: bool) {
         if let Err(e) = pause::keep(&self.0.crawl.rules.settings.store.data_dir, paused) {
@@ -98,10 +88,8 @@ impl Control for NodeControl {
     }
 
     fn ready(&self) -> Result<(), String> {
-        match (&*self.0.stop.borrow(), self.0.crawl.switches.draining.load(Ordering::Acquire)) {
-            (None, false) => Ok(()),
-            _ => Err("the crawl is coming to its end".into()),
-        }
+        let ends = self.0.stop.borrow().is_some() || self.0.crawl.switches.draining.load(Ordering::Acquire);
+        if ends { Err("the crawl is coming to its end".into()) } else { Ok(()) }
     }
 
     fn seeds(&self, seeds: Vec<NewSeed>) -> Reply<SeedReport> {
@@ -113,12 +101,9 @@ impl Control for NodeControl {
                 .map(NewSeed::with_scheme)
                 .partition(|seed| settings.contact_for(std::slice::from_ref(&seed.url)).is_ok());
             let mut report = Self::add_seeds(node, good).await?;
-            let reason = NO_CONTACT.to_owned();
-            report.rejected.extend(
-                lacking
-                    .into_iter()
-                    .map(|seed| RejectedSeed { url: without_credentials(&seed.url), reason: reason.clone() }),
-            );
+            let reject =
+                |seed: NewSeed| RejectedSeed { url: without_credentials(&seed.url), reason: NO_CONTACT.to_owned() };
+            report.rejected.extend(lacking.into_iter().map(reject));
             Ok(report)
         })
     }
@@ -154,11 +139,9 @@ impl Control for NodeControl {
         let node = self.0.clone();
         let own = node.crawl.rules.settings.store.data_dir.clone();
         if let Some(other) = of.filter(|of| !is_same_folder(of, &own)) {
-            let why = format!(
-                "this is the crawl of {}, not of {}: name the address of the other one with --admin",
-                own.display(),
-                other.display()
-            );
+            let (own, other) = (own.display(), other.display());
+            let why =
+                format!("this is the crawl of {own}, not of {other}: name the address of the other one with --admin");
             return Box::pin(std::future::ready(Err(ControlError::Refused(why))));
         }
         let refused = |e: CheckpointError| match e {

@@ -4,7 +4,6 @@ mod build;
 mod checkpoint;
 mod control;
 mod disk;
-mod files;
 mod holds;
 mod memory;
 mod next;
@@ -16,7 +15,6 @@ mod refresh;
 mod run;
 mod seeds;
 mod signals;
-mod start_error;
 mod threads;
 mod time;
 mod uploads;
@@ -30,6 +28,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::base::clock::Clock;
+use crate::base::disk::DiskFault;
 use crate::base::fault::Faults;
 use crate::config::{HttpBody, Settings};
 use crate::content::modules::MimeModules;
@@ -43,11 +42,12 @@ use crate::storage::{Storage, read};
 use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
+use threads::Starters;
+
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
 pub use memory::plan as memory_plan;
 pub use run::{Outcome, ReadAgain, RunError, run};
-pub use start_error::StartError;
 pub use watch::watch;
 pub use webhooks::check as check_webhooks;
 
@@ -85,6 +85,55 @@ pub struct Running {
     ask: Option<oneshot::Sender<Duration>>,
 }
 
+/// Why a node could not be started.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+#[non_exhaustive]
+pub enum StartError {
+    #[error(transparent)]
+    Storage(#[from] crate::storage::StorageError),
+    /// A restore that was killed half way.
+    #[error(transparent)]
+    Checkpoint(#[from] crate::recovery::checkpoint::CheckpointError),
+    #[error(transparent)]
+    Scope(#[from] crate::domain::scope::ScopeError),
+    #[error("[net] allow: {0}")]
+    Allow(#[from] crate::net::guard::AllowError),
+    #[error(transparent)]
+    Memory(#[from] crate::domain::memory::TooLittle),
+    #[error("[dns] overrides: {0}")]
+    Dns(#[from] crate::net::dns::OverrideError),
+    #[error(transparent)]
+    Archive(#[from] crate::warc::WarcError),
+    #[error("TLS could not be set up: {0}")]
+    Tls(#[from] crate::net::tls::TlsSetupError),
+    #[error(transparent)]
+    Access(#[from] crate::config::AccessError),
+    /// An address that this machine does not have.
+    #[error("fetch.source_address: no connection can come from {address}: {source}")]
+    Source { address: std::net::IpAddr, source: std::io::Error },
+    /// A folder or a thread.
+    #[error("{doing}: {source}")]
+    Io { doing: String, source: std::io::Error },
+    /// The thread of the actors ended before they were started.
+    #[error("the actors could not be started; see the log")]
+    Actors,
+}
+
+impl StartError {
+    /// What it says of the disk, if that has a part in it.
+    pub fn fault(&self) -> Option<DiskFault> {
+        match self {
+            Self::Storage(e) => Some(e.fault()),
+            Self::Archive(e) => Some(e.fault()),
+            Self::Io { source, .. } => Some(DiskFault::of_io(source)),
+            Self::Checkpoint(e) => e.fault(),
+            Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
+            Self::Access(_) | Self::Source { .. } => None,
+        }
+    }
+}
+
 /// Builds a node and starts its actors.
 ///
 /// # Errors
@@ -97,33 +146,30 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let claim = folder::claim(&settings.warc_dir(), parts.seed)?;
     let node = Arc::new(build::build(settings, &parts)?);
     time::tell_start(&node);
+    let (rules, settings) = (&node.crawl.rules, &node.crawl.rules.settings);
+    let spill = SpillConfig {
+        dir: rules.spill_dir.clone(),
+        memory_body: rules.limits.memory_body,
+        shared: node.permits.bodies.clone(),
+        budget: node.permits.spill.clone(),
+    };
     let http = HttpConfig {
-        verify: node.crawl.rules.settings.tls.verify,
-        old: node.crawl.rules.settings.tls.old,
+        verify: settings.tls.verify,
+        old: settings.tls.old,
         roots,
         source,
         access,
-        throttle: node.crawl.rules.settings.throttle(),
-        exact: node.crawl.rules.settings.store.http_body == HttpBody::Exact,
+        throttle: settings.throttle(),
+        exact: settings.store.http_body == HttpBody::Exact,
         faults: node.faults.clone(),
-        max_idle: files::idle(&node.crawl.rules.settings),
-        ..HttpConfig::new(
-            Arc::new(node.net.guard.clone()),
-            SpillConfig {
-                dir: node.crawl.rules.spill_dir.clone(),
-                memory_body: node.crawl.rules.limits.memory_body,
-                shared: node.permits.bodies.clone(),
-                budget: node.permits.spill.clone(),
-            },
-        )
+        max_idle: open::idle_connections(settings),
+        ..HttpConfig::new(Arc::new(node.net.guard.clone()), spill)
     };
-    let first = Http::new(http.clone())?; // a fault of the set-up shows here, not in an actor
-    drop(first);
+    drop(Http::new(http.clone())?); // a fault of the set-up shows here, not in an actor
     let make: Arc<dyn Fn() -> Http + Send + Sync> =
         Arc::new(move || Http::new(http.clone()).unwrap_or_else(|e| die(format!("no http module: {e}"))));
     refresh::refresh(&node)?;
-    let (mailboxes, receivers) =
-        threads::open_mailboxes(node.crawl.rules.settings.fetch.threads, &node.telemetry.metrics);
+    let (mailboxes, starters) = Starters::open(node.crawl.rules.settings.fetch.threads, &node.telemetry.metrics, &make);
     let _ = node.actors.mailboxes.set(mailboxes);
     disk::begin(&node); // before the first request, not after it
     let (ready, started) = mpsc::channel();
@@ -131,7 +177,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let (of_thread, placement) = (node.clone(), parts.placement);
     let thread = std::thread::Builder::new()
         .name("lycosa".into())
-        .spawn(move || threads::system(&of_thread, placement, receivers, make, &ready, asked))
+        .spawn(move || threads::system(&of_thread, placement, starters, &ready, asked))
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
     crate::admin::orders::command::finish(&node);

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use crate::admin::views::WaitWhy;
 use crate::admin::waits::{pace_of, wait_of};
 use crate::base::time::UnixMillis;
+use crate::crawl::frontier::first_times;
 use crate::crawl::node::Node;
-use crate::domain::partition::Partition;
 use crate::storage::keys::{HostAt, KeyRange};
-use crate::storage::tables::{Due, Parked, Queue, Table};
+use crate::storage::tables::{Due, Parked, Queue};
 use crate::storage::values::{HostCounts, Place};
 use crate::storage::{Storage, StorageError, read};
 
@@ -60,7 +60,7 @@ pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
     if counters.hosts_waiting > 0 || !node.crawl.leases.is_empty() || !node.is_quiet() {
         return Ok(Ahead::Now);
     }
-    let retry = earliest::<Due>(&*node.storage, |k| (k.partition, k.time))?;
+    let retry = first_times::<Due>(&*node.storage, |k| (k.partition, k.time))?.into_iter().map(|(_, time)| time).min();
     let mut moments = Moments { retry, ..Moments::default() };
     let now = node.clock.now();
     let parked = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT)?;
@@ -76,11 +76,11 @@ pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
             _ if has_untried(node, at)? => &mut moments.untried,
             _ => &mut moments.retry,
         };
-        *moment = [*moment, Some(key.time)].into_iter().flatten().min();
+        *moment = (*moment).into_iter().chain([key.time]).min();
     }
     if parked.len() >= LOOKED_AT {
-        let first = earliest::<Parked>(&*node.storage, |k| (k.partition, k.time))?;
-        moments.retry = [moments.retry, first].into_iter().flatten().min();
+        let firsts = first_times::<Parked>(&*node.storage, |k| (k.partition, k.time))?;
+        moments.retry = firsts.into_iter().map(|(_, time)| time).chain(moments.retry).min();
     }
     Ok(Ahead::Later(moments))
 }
@@ -110,22 +110,4 @@ pub(super) fn never_tried(storage: &dyn Storage, among: usize) -> Result<u64, St
 /// Keeps the first moment for the status.
 pub(super) fn publish(node: &Node, at: Option<UnixMillis>) {
     node.crawl.progress.next_try.store(at.map_or(0, |t| t.0), Ordering::Release);
-}
-
-/// The first time in a table whose keys begin with partition and time: one look for each partition that has any.
-fn earliest<T: Table>(
-    storage: &dyn Storage,
-    of: impl Fn(&T::Key) -> (Partition, UnixMillis),
-) -> Result<Option<UnixMillis>, StorageError> {
-    let mut first: Option<UnixMillis> = None;
-    let mut from = Vec::new();
-    while let Some(key) = read::first_key_from::<T>(storage, &from)? {
-        let (partition, time) = of(&key);
-        first = Some(first.map_or(time, |t| t.min(time)));
-        from = KeyRange::partition(partition).until;
-        if from.is_empty() {
-            break;
-        }
-    }
-    Ok(first)
 }

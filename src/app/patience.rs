@@ -33,6 +33,7 @@ const BEGINS: Duration = Duration::from_secs(10);
 ///
 /// Only what is finished is progress. While requests are in flight the time does not begin, but for a bounded while only: else hosts
 /// that never answer, or drip, would keep a crawl for ever, one after the other.
+#[derive(Default)]
 pub(super) struct Patience {
     finished: u64,
     began: UnixMillis,
@@ -54,19 +55,7 @@ pub(super) struct Patience {
 
 impl Patience {
     pub(super) fn new(now: UnixMillis) -> Self {
-        let (finished, done) = Default::default();
-        Self {
-            finished,
-            began: now,
-            since: now,
-            busy: now,
-            failed: now,
-            done,
-            in_vain: Duration::ZERO,
-            looked: now,
-            awaited: UnixMillis(0),
-            told: false,
-        }
+        Self { began: now, since: now, busy: now, failed: now, looked: now, ..Self::default() }
     }
 
     pub(super) fn over(&mut self, node: &Node) -> Option<Stop> {
@@ -151,23 +140,20 @@ impl Patience {
             let ends = |why| Stop::Disk(format!("not waiting any longer (crawl.until_done_patience): {why}"));
             return (now >= self.begin(crawl).plus(patience)).then(|| ends(why));
         }
-        let next = ahead.first();
-        let next_in = || next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))));
+        let (urls, next) = (counters.queued, ahead.first());
+        let next_try = next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))));
         let Some(until) = self.waits_until(crawl, ahead, fetched_any).filter(|until| now < *until) else {
             log::warn!(
-                "not waiting any longer, what is left stays in the data folder for another run: urls={} next_try={:?}",
-                counters.queued,
-                next_in(),
+                "not waiting any longer, what is left stays in the data folder for another run: urls={urls} \
+                 next_try={next_try:?}"
             );
             return Some(Stop::Done);
         };
         if next.is_some() && !std::mem::replace(&mut self.told, true) {
+            let until = format!("in {}", roughly(until.since(now)));
             log::info!(
-                "nothing can be done now, waiting for what is left (crawl.until_done_patience says how long): urls={} next_try={:?} \
-                 until_at_most={:?}",
-                counters.queued,
-                next_in(),
-                format!("in {}", roughly(until.since(now))),
+                "nothing can be done now, waiting for what is left (crawl.until_done_patience says how long): \
+                 urls={urls} next_try={next_try:?} until_at_most={until:?}"
             );
         }
         None
@@ -235,61 +221,55 @@ mod tests {
         }
     }
 
-    /// Whether a crawl of five seconds waits, right after its last page, for what comes after so many seconds.
-    fn waits(patience: Option<u64>, ahead: Ahead) -> bool {
-        let now = UnixMillis(1_000_000);
-        let waits = Patience { since: now, busy: now, ..Patience::new(UnixMillis(995_000)) };
-        waits.waits_until(&crawl(patience.map(seconds)), ahead, true).is_some_and(|until| now < until)
-    }
+    const NOW: UnixMillis = UnixMillis(90_000_000);
 
-    fn later(kind: fn(Option<UnixMillis>) -> Moments, after: u64) -> Ahead {
-        Ahead::Later(kind(Some(UnixMillis(1_000_000).plus(seconds(after)))))
+    /// What comes after so many seconds, as a retry, untried, asked for by a server, and as an ordinary gap.
+    fn ahead(after: [Option<u64>; 4]) -> Ahead {
+        let [retry, untried, asked, pace] = after.map(|after| after.map(|after| NOW.plus(seconds(after))));
+        Ahead::Later(Moments { retry, untried, asked, pace })
     }
 
     #[test]
-    fn no_patience_waits_for_no_retry_and_for_all_that_is_none() {
-        let retry = |retry| Moments { retry, ..Moments::default() };
-        let asked = |asked| Moments { asked, ..Moments::default() };
-        let pace = |pace| Moments { pace, ..Moments::default() };
-        assert!(!waits(Some(0), later(retry, 1)));
-        assert!(waits(Some(0), Ahead::Now), "a request may be begun");
-        assert!(waits(Some(0), later(pace, 120)), "a Crawl-delay is no retry");
-        assert!(!waits(Some(0), Ahead::Later(Moments::default())), "the operator holds what is left");
-        assert!(waits(None, later(retry, 29)) && !waits(None, later(retry, 60)));
-        assert!(
-            waits(None, later(asked, 600)) && !waits(Some(30), later(asked, 600)),
-            "a pause that the server asks for"
-        );
-        assert!(waits(None, later(pace, 3_599)) && !waits(None, later(pace, 3_601)));
-        assert!(waits(None, Ahead::Later(Moments::default())));
-    }
-
-    #[test]
-    fn what_was_never_tried_is_waited_for_while_its_host_is_in_trouble_and_no_longer_than_pages_come() {
-        let untried = |untried| Moments { untried, ..Moments::default() };
-        assert!(
-            waits(None, later(untried, 30))
-                && waits(None, later(untried, 3_600))
-                && !waits(None, later(untried, 3_700))
-        );
-        assert!(waits(Some(60), later(untried, 60)) && !waits(Some(0), later(untried, 1)), "the key says otherwise");
-        let now = UnixMillis(90_000_000);
-        let waits = |hours: u64, fetched_any, after| {
-            let waits = Patience { in_vain: seconds(3_600 * hours), ..Patience::new(now) };
-            let ahead = Ahead::Later(untried(Some(now.plus(seconds(after)))));
-            waits.waits_until(&crawl(None), ahead, fetched_any).is_some()
-        };
-        assert!(waits(1, true, 3_600) && !waits(2, true, 60), "it is refused without end");
-        assert!(waits(0, false, 29) && !waits(0, false, 60), "no page came at all");
-    }
-
-    #[test]
-    fn a_pause_of_an_hour_is_within_the_longest_wait() {
-        for kind in [(|asked| Moments { asked, ..Moments::default() }) as fn(_) -> _, |pace| Moments {
-            pace,
-            ..Moments::default()
-        }] {
-            assert!(waits(None, later(kind, 3_600)) && !waits(None, later(kind, 3_601)));
+    fn each_kind_of_what_lies_ahead_is_waited_for_as_long_as_the_patience_has_for_it() {
+        let retry = |after| ahead([Some(after), None, None, None]);
+        let untried = |after| ahead([None, Some(after), None, None]);
+        let asked = |after| ahead([None, None, Some(after), None]);
+        let pace = |after| ahead([None, None, None, Some(after)]);
+        let nothing = ahead([None; 4]);
+        for (patience, ahead, expected, why) in [
+            (Some(0), retry(1), false, "no patience waits for no retry"),
+            (Some(0), Ahead::Now, true, "a request may be begun"),
+            (Some(0), pace(120), true, "a Crawl-delay is no retry"),
+            (Some(0), nothing, false, "the operator holds what is left"),
+            (None, nothing, true, "the operator holds what is left"),
+            (None, retry(29), true, "a retry within the patience"),
+            (None, retry(60), false, "a retry beyond the patience"),
+            (None, asked(600), true, "a pause that the server asks for"),
+            (Some(30), asked(600), false, "a pause that the server asks for"),
+            (None, asked(3_600), true, "an hour is within the longest wait"),
+            (None, asked(3_601), false, "more than an hour is not"),
+            (None, pace(3_599), true, "an ordinary gap"),
+            (None, pace(3_600), true, "an hour is within the longest wait"),
+            (None, pace(3_601), false, "more than an hour is not"),
+            (None, untried(30), true, "never tried, its host in trouble"),
+            (None, untried(3_600), true, "never tried, its host in trouble"),
+            (None, untried(3_700), false, "never tried, its host in trouble for too long"),
+            (Some(60), untried(60), true, "the key says so"),
+            (Some(0), untried(1), false, "the key says otherwise"),
+        ] {
+            // A crawl of five seconds, right after its last page.
+            let waits = Patience { since: NOW, busy: NOW, ..Patience::new(UnixMillis(NOW.0 - 5_000)) };
+            let until = waits.waits_until(&crawl(patience.map(seconds)), ahead, true);
+            assert_eq!(until.is_some_and(|until| NOW < until), expected, "{why}: {patience:?} {ahead:?}");
+        }
+        for (in_vain, fetched_any, after, expected, why) in [
+            (3_600, true, 3_600, true, "an hour was waited in vain"),
+            (7_200, true, 60, false, "it is refused without end"),
+            (0, false, 29, true, "no page came at all"),
+            (0, false, 60, false, "no page came at all"),
+        ] {
+            let waits = Patience { in_vain: seconds(in_vain), ..Patience::new(NOW) };
+            assert_eq!(waits.waits_until(&crawl(None), untried(after), fetched_any).is_some(), expected, "{why}");
         }
     }
 }

@@ -9,10 +9,9 @@ use super::signals::{Signals, heed};
 use super::uploads::Uploader;
 use super::watch::watch;
 use super::webhooks::{WebhookError, Webhooks};
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, next, notify, open, seeds, start};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, next, notify, open, seeds, start};
 use crate::admin::auth::Keys;
-use crate::admin::status;
-use crate::admin::{AdminError, AdminServer, Entrance, Listening, RejectedSeed};
+use crate::admin::{AdminError, AdminServer, Entrance, Listening, RejectedSeed, status};
 use crate::base::clock::Clock;
 use crate::base::time::UnixMillis;
 use crate::config::Settings;
@@ -116,19 +115,18 @@ pub fn run<W>(
     if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
     }
-    if let Some(webhooks) = webhooks {
-        webhooks.finish(&node, &why);
-    }
-    drop((heeding, watched));
+    webhooks.into_iter().for_each(|webhooks| webhooks.finish(&node, &why));
+    heeding.abort();
+    drop(watched);
     node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
     drop(admin);
-    Ok(outcome(&node, why, clean, refused, left, next_try))
+    Ok(Outcome { next_try, ..outcome(&node, why, clean, refused, left) })
 }
 
 /// Opens the data folder and starts the node. The database is closed when the first of the two is dropped.
 fn open(mut settings: Settings) -> Result<(Closing, Running), RunError> {
     crate::base::disk::outlive_file_limit()?;
-    files::allow(&settings)?;
+    open::allow_files(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = open::faults().map_err(std::io::Error::other)?;
     open::settle_restore(&settings, &faults)?;
@@ -149,20 +147,16 @@ fn patience(node: &Node, why: &Stop) -> Duration {
 }
 
 /// How it ended, with the counts and what is left.
-fn outcome(
-    node: &Node,
-    stop: Stop,
-    clean: bool,
-    refused: Vec<RejectedSeed>,
-    left: String,
-    next_try: Option<UnixMillis>,
-) -> Outcome {
-    let status = last_status(node);
+fn outcome(node: &Node, stop: Stop, clean: bool, refused: Vec<RejectedSeed>, left: String) -> Outcome {
+    let s = status(node);
+    let waiting = s.waiting.saturating_add(s.processing); // every actor has ended: nobody has a URL in hands any more
+    let idle_reason = String::new();
+    let status = StatusSnapshot { state: State::Stopped, waiting, processing: 0, in_flight: 0, idle_reason, ..s };
     let is_left = stop == Stop::Done && status.waiting > 0;
     let never_tried = if is_left { next::never_tried(&*node.storage, LEFT).unwrap_or_default() } else { 0 };
     let left = if is_left { left } else { String::new() };
     let until_done = node.crawl.live().settings.crawl.until_done;
-    Outcome { stop, status, until_done, clean, refused, left, next_try, never_tried, outside: outside(node) }
+    Outcome { stop, status, until_done, clean, refused, left, next_try: None, never_tried, outside: outside(node) }
 }
 
 /// The rule behind the latest link outside the scope.
@@ -183,13 +177,6 @@ impl Drop for Closing {
     fn drop(&mut self) {
         self.0.close();
     }
-}
-
-/// The counts when every actor has ended: nobody has a URL in hands any more.
-fn last_status(node: &Node) -> StatusSnapshot {
-    let s = status(node);
-    let waiting = s.waiting.saturating_add(s.processing);
-    StatusSnapshot { state: State::Stopped, waiting, processing: 0, in_flight: 0, idle_reason: String::new(), ..s }
 }
 
 fn serve_admin(running: &Running, listening: Listening) -> Result<AdminServer, RunError> {

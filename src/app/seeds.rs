@@ -32,12 +32,8 @@ pub(super) async fn begin(node: &Arc<Node>) -> Vec<RejectedSeed> {
                 log::warn!("seed not taken: seed={:?} why={:?}", without_credentials(&refused.url), refused.reason);
             }
             report.guessed.iter().take(TOLD).for_each(|url| log::info!("{}", without_scheme(url)));
-            log::info!(
-                "crawl begins: run={} new_seeds={} known_seeds={}",
-                run.map_or(1, |r| r.runs),
-                report.accepted,
-                report.known
-            );
+            let (runs, new, known) = (run.map_or(1, |r| r.runs), report.accepted, report.known);
+            log::info!("crawl begins: run={runs} new_seeds={new} known_seeds={known}");
             let live = node.crawl.live();
             let crawl = &live.settings.crawl;
             if crawl.seeds.is_empty() && !crawl.until_done && node.crawl.counters().queued == 0 {

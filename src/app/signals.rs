@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use super::notify;
 use super::run::ReadAgain;
@@ -37,21 +38,12 @@ impl Signals {
     }
 }
 
-/// The task that listens for TERM and INT; ended by Drop.
-pub(super) struct Heeding(tokio::task::JoinHandle<()>);
-
-impl Drop for Heeding {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 /// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
 /// the log.
-pub(super) fn heed(node: Arc<Node>, hangup: ReadAgain, signals: Signals) -> Heeding {
+pub(super) fn heed(node: Arc<Node>, hangup: ReadAgain, signals: Signals) -> JoinHandle<()> {
     let Signals { mut term, mut int, mut hup, mut usr1 } = signals;
     second_signal_ends_all();
-    Heeding(tokio::spawn(async move {
+    tokio::spawn(async move {
         loop {
             tokio::select! {
                 _ = term.recv() => {}
@@ -70,7 +62,7 @@ pub(super) fn heed(node: Arc<Node>, hangup: ReadAgain, signals: Signals) -> Heed
             node.stop_with(Stop::Asked);
             return;
         }
-    }))
+    })
 }
 
 /// Takes up what may change of settings that were read again.

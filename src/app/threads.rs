@@ -4,7 +4,6 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use actix::System;
-use actix::dev::channel::AddressReceiver;
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::oneshot;
 
@@ -16,56 +15,89 @@ use crate::crawl::mailbox::Mailbox;
 use crate::crawl::node::{Mailboxes, Node};
 use crate::crawl::parser::Parser;
 use crate::crawl::politeness;
+use crate::crawl::stats::ONLY;
 use crate::crawl::store::{Close, Store};
-use crate::crawl::supervise::{Guarded, Kind};
+use crate::crawl::supervise::Guarded;
 use crate::crawl::supervisor::Supervisor;
-use crate::crawl::worker::{Behavior, Tools, Worker};
+use crate::crawl::worker::{Behavior, Tools};
 use crate::net::http::Http;
 use crate::telemetry::StateChange;
 use crate::telemetry::metrics::Metrics;
 
-pub(super) struct Receivers {
-    supervisor: AddressReceiver<Worker<Supervisor>>,
-    frontier: AddressReceiver<Worker<Frontier>>,
-    fetchers: Vec<AddressReceiver<Worker<Fetcher>>>,
-    parser: AddressReceiver<Worker<Parser>>,
-    deduper: AddressReceiver<Worker<Deduper>>,
-    store: AddressReceiver<Worker<Store>>,
-}
+/// How an actor is started on an arbiter, and what the beats of its thread are called where it may have one of its own.
+type Starter = (Option<&'static str>, Box<dyn FnOnce(&Arc<Node>, &ArbiterHandle) + Send>);
 
-pub(super) fn open_mailboxes(fetchers: usize, metrics: &Metrics) -> (Mailboxes, Receivers) {
-    let (supervisor, m_supervisor) = Mailbox::new(Kind::Supervisor, metrics);
-    let (frontier, m_frontier) = Mailbox::new(Kind::Frontier, metrics);
-    let (parser, m_parser) = Mailbox::new(Kind::Parser, metrics);
-    let (deduper, m_deduper) = Mailbox::new(Kind::Deduper, metrics);
-    let (store, m_store) = Mailbox::new(Kind::Store, metrics);
-    let (fetchers, m_fetchers) =
-        (0..fetchers.max(1)).map(|n| Mailbox::of(Kind::Fetcher, n.to_string(), metrics)).unzip();
-    (
-        Mailboxes { supervisor, frontier, fetchers, parser, deduper, store },
-        Receivers {
-            supervisor: m_supervisor,
-            frontier: m_frontier,
-            fetchers: m_fetchers,
-            parser: m_parser,
-            deduper: m_deduper,
-            store: m_store,
-        },
-    )
+/// The actors that have mailboxes and are not started yet, in the order in which they will be.
+#[derive(Default)]
+pub(super) struct Starters(Vec<Starter>);
+
+impl Starters {
+    /// The mailboxes of all actors. They exist before the actors, so that what is told early waits in them.
+    pub fn open(fetchers: usize, metrics: &Metrics, http: &Arc<dyn Fn() -> Http + Send + Sync>) -> (Mailboxes, Self) {
+        let mut all = Self::default();
+        let supervisor = all.add(None, ONLY, metrics, Supervisor::new);
+        let store = all.add(Some("store"), ONLY, metrics, Store::new);
+        let deduper = all.add(Some("deduper"), ONLY, metrics, Deduper::new);
+        let parser = all.add(None, ONLY, metrics, Parser::new);
+        let fetcher = |number: usize| {
+            let http = http.clone();
+            let make = move |node| Fetcher::new(node, number, http.clone());
+            all.add(Some("fetcher"), number.to_string(), metrics, make)
+        };
+        let fetchers = (0..fetchers.max(1)).map(fetcher).collect();
+        let frontier = all.add(Some("frontier"), ONLY, metrics, |node| Frontier::new(node, politeness::start));
+        (Mailboxes { supervisor, frontier, fetchers, parser, deduper, store }, all)
+    }
+
+    fn add<A: Behavior>(
+        &mut self,
+        thread: Option<&'static str>,
+        instance: impl Into<Arc<str>>,
+        metrics: &Metrics,
+        make: impl Fn(Arc<Node>) -> A + Send + 'static,
+    ) -> Mailbox<A> {
+        let (mailbox, receiver) = Mailbox::of(instance, metrics);
+        let own = mailbox.clone();
+        let start = move |node: &Arc<Node>, arbiter: &ArbiterHandle| {
+            let (node, tools) = (node.clone(), Tools::of(&own, node));
+            arbiter.spawn_fn(move || {
+                let listener = node.clone();
+                Guarded::raise(receiver, move || make(node.clone()), tools, listener);
+            });
+        };
+        self.0.push((thread, Box::new(start)));
+        mailbox
+    }
+
+    fn start(self, node: &Arc<Node>, placement: Placement) -> Vec<Arbiter> {
+        let mut arbiters = Vec::new();
+        for (thread, start) in self.0 {
+            let mut handle = Arbiter::current();
+            if let Some(name) = thread {
+                if placement == Placement::Spread {
+                    let arbiter = Arbiter::new();
+                    handle = arbiter.handle();
+                    arbiters.push(arbiter);
+                }
+                node.actors.pulses.beat(&handle, name);
+            }
+            start(node, &handle);
+        }
+        arbiters
+    }
 }
 
 /// The thread of the actors: starts them, waits for the end, drains. True when everything was closed cleanly.
 pub(super) fn system(
     node: &Arc<Node>,
     placement: Placement,
-    receivers: Receivers,
-    make: Arc<dyn Fn() -> Http + Send + Sync>,
+    starters: Starters,
     ready: &mpsc::Sender<()>,
     asked: oneshot::Receiver<Duration>,
 ) -> bool {
     let runner = System::new();
     let (closed, arbiters) = runner.block_on(async {
-        let arbiters = spawn(node, placement, receivers, make);
+        let arbiters = starters.start(node, placement);
         let _ = ready.send(());
         let patience = asked.await.unwrap_or(DRAIN);
         (drain(node, patience).await, arbiters)
@@ -90,56 +122,6 @@ fn end_threads(arbiters: Vec<Arbiter>) {
     if waiter.is_err() || ended.recv_timeout(DRAIN).is_err() {
         log::warn!("an actor's thread has not ended in time");
     }
-}
-
-/// The order matters only for the log; mailboxes exist already, so early messages wait in their mailboxes.
-fn spawn(
-    node: &Arc<Node>,
-    placement: Placement,
-    receivers: Receivers,
-    make: Arc<dyn Fn() -> Http + Send + Sync>,
-) -> Vec<Arbiter> {
-    let mut arbiters = Vec::new();
-    let mut place = |name| -> ArbiterHandle {
-        let handle = match placement {
-            Placement::Together => Arbiter::current(),
-            Placement::Spread => {
-                let arbiter = Arbiter::new();
-                let handle = arbiter.handle();
-                arbiters.push(arbiter);
-                handle
-            }
-        };
-        node.actors.pulses.beat(&handle, name);
-        handle
-    };
-    let mailboxes = node.mailboxes();
-    put(&Arbiter::current(), node, &mailboxes.supervisor, receivers.supervisor, Supervisor::new);
-    put(&place("store"), node, &mailboxes.store, receivers.store, Store::new);
-    put(&place("deduper"), node, &mailboxes.deduper, receivers.deduper, Deduper::new);
-    put(&Arbiter::current(), node, &mailboxes.parser, receivers.parser, Parser::new);
-    for (number, (receiver, mailbox)) in receivers.fetchers.into_iter().zip(&mailboxes.fetchers).enumerate() {
-        let make = make.clone();
-        put(&place("fetcher"), node, mailbox, receiver, move |node| Fetcher::new(node, number, make.clone()));
-    }
-    put(&place("frontier"), node, &mailboxes.frontier, receivers.frontier, |node| {
-        Frontier::new(node, politeness::start)
-    });
-    arbiters
-}
-
-fn put<A: Behavior>(
-    arbiter: &ArbiterHandle,
-    node: &Arc<Node>,
-    mailbox: &Mailbox<A>,
-    receiver: AddressReceiver<Worker<A>>,
-    make: impl Fn(Arc<Node>) -> A + Send + 'static,
-) {
-    let (node, stats, tools) = (node.clone(), mailbox.meter.stats.clone(), Tools::of(mailbox, node));
-    arbiter.spawn_fn(move || {
-        let listener = node.clone();
-        Guarded::raise(receiver, move || Worker::new(make(node.clone()), tools.clone()), listener, stats);
-    });
 }
 
 /// Lets what is in flight come to its commit, then closes the store and saves the filter.

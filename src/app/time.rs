@@ -7,6 +7,7 @@ use crate::storage::values::ClockState;
 use crate::storage::{Storage, read};
 use crate::telemetry::StateChange;
 use crate::telemetry::trouble::{CLOCK, CLOCK_ADVICE};
+use crate::warc::date::iso;
 
 /// Goes on from the last commit. Before anything is reckoned by the clock.
 pub(super) fn take_up(storage: &dyn Storage, clock: &Clock) -> Result<(), StartError> {
@@ -18,24 +19,17 @@ pub(super) fn take_up(storage: &dyn Storage, clock: &Clock) -> Result<(), StartE
 
 /// Tells what [`take_up`] found.
 pub(super) fn tell_start(node: &Node) {
-    if let Some(jump) = node.clock.last_jump() {
-        tell(node, jump);
-    }
+    node.clock.last_jump().into_iter().for_each(|jump| tell(node, jump));
 }
 
 /// Follows the system's clock.
 pub(super) fn follow(node: &Node) {
-    if let Some(jump) = node.clock.follow() {
-        tell(node, jump);
-    }
+    node.clock.follow().into_iter().for_each(|jump| tell(node, jump));
 }
 
 fn tell(node: &Node, jump: Jump) {
     node.telemetry.metrics.clock_jumped();
     node.telemetry.troubles.note(node.clock.now(), CLOCK, jump.to_string());
-    node.changed(StateChange::ClockJumped, format!("{jump}: {CLOCK_ADVICE}: by_ms={} date_now={}", jump.by, iso(node)));
-}
-
-fn iso(node: &Node) -> String {
-    crate::warc::date::iso(node.clock.date())
+    let date = iso(node.clock.date());
+    node.changed(StateChange::ClockJumped, format!("{jump}: {CLOCK_ADVICE}: by_ms={} date_now={date}", jump.by));
 }

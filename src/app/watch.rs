@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::memory::Governor;
 use super::patience::Patience;
 use super::{disk, time};
-use crate::admin::statistics;
-use crate::admin::status;
+use crate::admin::{statistics, status};
 use crate::base::clock::Stopwatch;
 use crate::crawl::budget::used_up;
 use crate::crawl::node::{Node, Stop};
@@ -36,7 +35,8 @@ pub async fn watch(node: &Node) -> Stop {
         if let Some(why) = stop.borrow_and_update().clone() {
             return why;
         }
-        if let Some(why) = limit(node, began.elapsed()).or_else(|| patience.over(node)) {
+        let used = used_up(&node.crawl.live().settings.crawl, &node.crawl.counters(), began.elapsed());
+        if let Some(why) = used.map(|(stop, _)| stop).or_else(|| patience.over(node)) {
             node.stop_with(why);
             continue;
         }
@@ -71,8 +71,4 @@ fn publish(node: &Node) {
     let status = status(node);
     node.publish_metrics(&status);
     statistics::note(node, &status);
-}
-
-fn limit(node: &Node, ran: Duration) -> Option<Stop> {
-    used_up(&node.crawl.live().settings.crawl, &node.crawl.counters(), ran).map(|(stop, _)| stop)
 }

@@ -41,11 +41,14 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     out
 }
 
+/// As what a URL was found, and where; see [`way`].
+pub type Way<'v> = (FoundAs, Option<&'v str>);
+
 /// The way of an ordinary link.
-pub const LINK: (FoundAs, Option<&str>) = (FoundAs::Link, None);
+pub const LINK: Way<'static> = (FoundAs::Link, None);
 
 /// As what and where a URL was found that goes back to the seed `origin`. Where the seed itself names a sitemap nobody else led to it.
-pub fn way<'v>(found: FoundAs, via: Option<&'v str>, origin: Option<&str>) -> (FoundAs, Option<&'v str>) {
+pub fn way<'v>(found: FoundAs, via: Option<&'v str>, origin: Option<&str>) -> Way<'v> {
     (found, via.filter(|_| !is_named_by_seed(found, via, origin)))
 }
 
@@ -53,28 +56,16 @@ pub fn way<'v>(found: FoundAs, via: Option<&'v str>, origin: Option<&str>) -> (F
 ///
 /// # Errors
 /// Why it is turned away.
-pub fn judge(
-    live: &Live,
-    scope: &Scope,
-    url: &PageUrl,
-    depth: u16,
-    (found, via): (FoundAs, Option<&str>),
-) -> Result<(), Rejection> {
+pub fn judge(live: &Live, scope: &Scope, url: &PageUrl, depth: u16, way: Way<'_>) -> Result<(), Rejection> {
     live.traps.judge(url)?;
-    if is_announced(url, found, via) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
+    if is_announced(url, way.0, way.1) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
 }
 
 /// The verdict of [`judge`], and the rule that gave it in words.
-pub fn explain(
-    live: &Live,
-    scope: &Scope,
-    url: &PageUrl,
-    depth: u16,
-    (found, via): (FoundAs, Option<&str>),
-) -> (Result<(), Rejection>, String) {
+pub fn explain(live: &Live, scope: &Scope, url: &PageUrl, depth: u16, way: Way<'_>) -> (Result<(), Rejection>, String) {
     match live.traps.explain(url) {
         Err((reason, rule)) => (Err(reason), rule),
-        Ok(()) if is_announced(url, found, via) => match scope.judge_sitemap(url) {
+        Ok(()) if is_announced(url, way.0, way.1) => match scope.judge_sitemap(url) {
             Ok(()) => (Ok(()), "a sitemap that was announced: rules for pages do not count".to_owned()),
             Err(reason) => (Err(reason), "hosts and patterns that are never wanted".to_owned()),
         },
@@ -89,10 +80,8 @@ pub fn why(node: &Node, RejectedUrl { new, reason }: &RejectedUrl) -> String {
     match explain(&node.crawl.live(), &scope, &new.url, new.depth, way) {
         (Err(found), rule) if found == *reason => format!("{reason}: {rule}"),
         _ if *reason == Rejection::Redirects => {
-            format!(
-                "{reason}: more than {} in a row (fetch.max_redirects)",
-                node.crawl.rules.settings.fetch.max_redirects
-            )
+            let most = node.crawl.rules.settings.fetch.max_redirects;
+            format!("{reason}: more than {most} in a row (fetch.max_redirects)")
         }
         _ => reason.to_string(),
     }
@@ -120,7 +109,6 @@ pub fn judge_queued(node: &Node, lease: &Lease, since: u32) -> Result<u32, (Reje
     }
     let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.crawl.live();
-    let (entry, url) = (&lease.entry, &lease.url);
     let way = way(entry.found, entry.via.as_deref(), entry.origin.as_deref());
     let verdict = judge(&live, &scope, url, entry.depth, way);
     verdict.map_err(|reason| (reason, live.generation))?;

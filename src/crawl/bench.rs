@@ -16,7 +16,6 @@ use super::rules::Rules;
 use super::seeds::Seeds;
 use super::state::{Crawl, Epoch, FilterFacts, Progress, Switches};
 use super::strikes::Strikes;
-use super::supervise::Kind;
 use super::worker::{Behavior, Ctx};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
@@ -158,12 +157,11 @@ pub fn started<A: Behavior>(mut actor: A, test: impl FnOnce(&mut A, &mut Ctx<A>)
 
 /// Mailboxes that nobody empties, and what Frontier, Fetcher, Deduper and Store would be told.
 fn probes(metrics: &Metrics) -> (Mailboxes, [Told; 4]) {
-    let (supervisor, _) = Mailbox::probe(Kind::Supervisor, metrics);
-    let (frontier, to_frontier) = Mailbox::probe(Kind::Frontier, metrics);
-    let (fetcher, to_fetcher) = Mailbox::probe(Kind::Fetcher, metrics);
-    let (parser, _) = Mailbox::probe(Kind::Parser, metrics);
-    let (deduper, to_deduper) = Mailbox::probe(Kind::Deduper, metrics);
-    let (store, to_store) = Mailbox::probe(Kind::Store, metrics);
+    let (supervisor, parser) = (Mailbox::probe(metrics).0, Mailbox::probe(metrics).0);
+    let (frontier, to_frontier) = Mailbox::probe(metrics);
+    let (fetcher, to_fetcher) = Mailbox::probe(metrics);
+    let (deduper, to_deduper) = Mailbox::probe(metrics);
+    let (store, to_store) = Mailbox::probe(metrics);
     let mailboxes = Mailboxes { supervisor, frontier, fetchers: vec![fetcher], parser, deduper, store };
     (mailboxes, [to_frontier, to_fetcher, to_deduper, to_store])
 }

@@ -227,10 +227,7 @@ impl Jobs {
     }
 }
 
-fn run<F>(job: &Job, clock: &Clock, work: F)
-where
-    F: FnOnce(&Job) -> Result<Value, JobError>,
-{
+fn run(job: &Job, clock: &Clock, work: impl FnOnce(&Job) -> Result<Value, JobError>) {
     log::info!("job begins: id={} kind={} about={:?}", job.id, job.kind, job.about);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(job)));
     let outcome = outcome.unwrap_or_else(|_| Err(JobError::Failed("it panicked; see the log".into())));

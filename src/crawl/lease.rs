@@ -11,13 +11,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
+use super::link_room::LinkPlaces;
+use crate::base::sync::lock;
 use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::QueueEntry;
-
-use super::link_room::LinkPlaces;
-use crate::base::sync::lock;
 
 /// How a lease stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +115,11 @@ impl Lease {
     /// The shared part.
     pub fn core(&self) -> &Arc<LeaseCore> {
         &self.core
+    }
+
+    /// The seed that what is found here goes back to.
+    pub fn origin(&self) -> Arc<str> {
+        Arc::from(self.entry.origin.as_deref().unwrap_or(self.url.as_str()))
     }
 
     /// Ends it as committed. Only the Store calls this, after its write is visible.
@@ -228,6 +232,8 @@ impl LeaseTable {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::base::time::UnixMillis;
     use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -298,15 +304,14 @@ mod tests {
         let (table, told) = (LeaseTable::default(), Told::default());
         let held = lease(&table, &told).unwrap();
         let core = held.core().clone();
-        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         let mut work = Box::pin(core.held(Stage::Host, async {
             assert!(core.in_hands());
             std::future::pending::<()>().await;
         }));
-        assert!(work.as_mut().poll(&mut cx).is_pending());
+        assert!(work.as_mut().now_or_never().is_none());
         assert!(!core.in_hands());
         let mut work = Box::pin(core.held(Stage::Host, async { panic!("of this page") }));
-        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.as_mut().poll(&mut cx).is_ready()));
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.as_mut().now_or_never()));
         assert!(died.is_err() && core.in_hands());
     }
 }

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::base::sync::lock;
+
 /// Links that wait for their commit at a time, some 300 bytes each; a page with more has all the room for itself.
 const ROOM: usize = 250_000;
 /// Who waits looks up so often.
@@ -36,7 +38,7 @@ impl LinkRoom {
     #[must_use]
     pub fn take(self: &Arc<Self>, links: usize, waits: impl Fn() -> bool) -> LinkPlaces {
         let wanted = links.min(ROOM);
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = lock(&self.free);
         self.waiting.fetch_add(1, Ordering::Relaxed);
         while *free < wanted && waits() {
             let waited = self.freed.wait_timeout_while(free, LOOK, |free| *free < wanted);
@@ -56,7 +58,7 @@ impl LinkRoom {
 
 impl Drop for LinkPlaces {
     fn drop(&mut self) {
-        *self.room.free.lock().unwrap_or_else(PoisonError::into_inner) += self.places;
+        *lock(&self.room.free) += self.places;
         self.room.freed.notify_all();
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use actix::Addr;
 use actix::dev::channel::{self, AddressReceiver};
-use actix::{Addr, Message};
 
 use super::stats::{ActorStats, ONLY};
-use super::supervise::Kind;
-use super::worker::{Behavior, Handles, Worker};
+use super::worker::{Behavior, Handles, Letter, Worker};
 use crate::base::clock::Stopwatch;
 use crate::crawl::pulse::moved;
 use crate::telemetry::metrics::Metrics;
@@ -16,7 +15,6 @@ use crate::telemetry::metrics::Metrics;
 #[derive(Clone)]
 pub struct Meter {
     metrics: Metrics,
-    kind: Kind,
     /// The actor as it is seen from outside.
     pub stats: Arc<ActorStats>,
 }
@@ -25,7 +23,7 @@ impl Meter {
     /// A handler begins; its time is counted when the guard drops (also when it panics).
     #[must_use]
     pub fn enter(&self) -> Entered {
-        self.metrics.queue(self.kind, -1);
+        self.metrics.queue(self.stats.kind, -1);
         self.stats.queue(-1);
         Entered { meter: self.clone(), since: Stopwatch::start() }
     }
@@ -46,7 +44,7 @@ impl Drop for Entered {
     fn drop(&mut self) {
         moved();
         let took = self.since.elapsed();
-        self.meter.metrics.handled(self.meter.kind, took);
+        self.meter.metrics.handled(self.meter.stats.kind, took);
         self.meter.stats.note_handled(took);
     }
 }
@@ -74,17 +72,17 @@ impl<A: Behavior> Clone for Mailbox<A> {
 
 impl<A: Behavior> Mailbox<A> {
     /// A mailbox of the only actor of its kind, and the receiving end that it is started with, so that mailboxes exist before actors.
-    pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
-        Self::of(kind, ONLY, metrics)
+    pub fn new(metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
+        Self::of(ONLY, metrics)
     }
 
     /// The same for one of several: `instance` tells it apart.
-    pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
+    pub fn of(instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
         let (tx, rx) = channel::channel(16);
-        let stats = Arc::new(ActorStats::new(kind, instance));
+        let stats = Arc::new(ActorStats::new(A::KIND, instance));
         let mailbox = Self {
             addr: Addr::new(tx),
-            meter: Meter { metrics: metrics.clone(), kind, stats },
+            meter: Meter { metrics: metrics.clone(), stats },
             #[cfg(test)]
             probe: None,
         };
@@ -93,18 +91,17 @@ impl<A: Behavior> Mailbox<A> {
 
     /// Sends without waiting and without the mailbox's own bound: what is sent this way is bounded by the permit or lease
     /// that travels inside it, or there is one of it (docs/architecture.md, back-pressure).
-    pub fn tell<M>(&self, message: M)
+    pub fn tell<M: Send + 'static>(&self, message: M)
     where
-        M: Message<Result = ()> + Send + 'static,
         A: Handles<M>,
     {
         #[cfg(test)]
         if let Some(probe) = &self.probe {
             return probe.send(message);
         }
-        self.meter.metrics.queue(self.meter.kind, 1);
+        self.meter.metrics.queue(A::KIND, 1);
         self.meter.stats.queue(1);
-        self.addr.do_send(message);
+        self.addr.do_send(Letter(message));
     }
 }
 
@@ -112,6 +109,7 @@ impl<A: Behavior> Mailbox<A> {
 #[cfg(test)]
 pub(crate) mod probe {
     use std::any::Any;
+    use std::collections::VecDeque;
     use std::sync::{Arc, Mutex};
 
     use tokio::sync::Notify;
@@ -121,7 +119,7 @@ pub(crate) mod probe {
 
     /// What was told and not taken yet, in order.
     #[derive(Clone, Default)]
-    pub struct Told(Arc<(Mutex<Vec<Message>>, Notify)>);
+    pub struct Told(Arc<(Mutex<VecDeque<Message>>, Notify)>);
 
     type Message = Box<dyn Any + Send>;
 
@@ -129,14 +127,15 @@ pub(crate) mod probe {
 
     impl Told {
         pub(super) fn send(&self, message: impl Any + Send) {
-            lock(&self.0.0).push(Box::new(message));
+            lock(&self.0.0).push_back(Box::new(message));
             self.0.1.notify_one();
         }
 
         /// All messages of one type; others stay.
         pub fn take<M: 'static>(&self) -> Vec<M> {
             let mut all = lock(&self.0.0);
-            let (of_type, others) = std::mem::take(&mut *all).into_iter().partition(|message| message.is::<M>());
+            let (of_type, others): (VecDeque<_>, _) =
+                std::mem::take(&mut *all).into_iter().partition(|message| message.is::<M>());
             *all = others;
             of_type.into_iter().filter_map(|message| message.downcast().ok()).map(|message| *message).collect()
         }
@@ -144,10 +143,7 @@ pub(crate) mod probe {
         /// The next message, which must be of this type.
         pub async fn next<M: 'static>(&self) -> M {
             loop {
-                let first = {
-                    let mut all = lock(&self.0.0);
-                    if all.is_empty() { None } else { Some(all.remove(0)) }
-                };
+                let first = lock(&self.0.0).pop_front();
                 match first {
                     Some(message) => return *message.downcast().ok().unwrap(),
                     None => self.0.1.notified().await,
@@ -158,9 +154,9 @@ pub(crate) mod probe {
 
     impl<A: Behavior> Mailbox<A> {
         /// Such a mailbox, and what is put into it.
-        pub fn probe(kind: Kind, metrics: &Metrics) -> (Self, Told) {
+        pub fn probe(metrics: &Metrics) -> (Self, Told) {
             let told = Told::default();
-            (Self { probe: Some(told.clone()), ..Self::new(kind, metrics).0 }, told)
+            (Self { probe: Some(told.clone()), ..Self::new(metrics).0 }, told)
         }
     }
 }

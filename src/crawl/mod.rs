@@ -36,5 +36,11 @@ pub mod stats;
 pub mod store;
 pub mod strikes;
 pub mod supervise;
-pub mod supervisor;
 pub mod worker;
+
+use crate::storage::StorageError;
+
+pub use supervise::supervisor;
+
+/// What comes of a look at the storage.
+pub(crate) type Result<T, E = StorageError> = std::result::Result<T, E>;

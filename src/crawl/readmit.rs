@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
+use crate::crawl::Result;
 use crate::crawl::admit::{judge, way};
 use crate::crawl::deduper::Readmit;
 use crate::crawl::jobs::{Job, JobError, JobView};
@@ -21,7 +22,7 @@ use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, HostCrawl, Key, KeyRange, SeenKey, after};
 use crate::storage::ledger::NewUrl;
 use crate::storage::values::RejectedValue;
-use crate::storage::{StorageError, read, tables};
+use crate::storage::{read, tables};
 
 /// URLs of a chunk.
 const CHUNK: usize = 1_000;
@@ -64,11 +65,9 @@ pub fn is_of_rules(reason: Rejection) -> bool {
 /// # Errors
 /// Others are running.
 pub fn start(node: &Arc<Node>, which: Which, readmitting: Readmitting) -> Result<JobView, JobError> {
-    let about = format!(
-        "rejected URLs judged again: reason={} host={}",
-        which.reason.map_or(if which.held_back { "held back" } else { "of the rules" }, Rejection::as_str),
-        which.host.as_deref().unwrap_or("any")
-    );
+    let any = if which.held_back { "held back" } else { "of the rules" };
+    let (reason, host) = (which.reason.map_or(any, Rejection::as_str), which.host.as_deref().unwrap_or("any"));
+    let about = format!("rejected URLs judged again: reason={reason} host={host}");
     let of_job = node.clone();
     node.jobs.start(&node.clock, "readmit", about, move |job| {
         let _until_its_end = readmitting;
@@ -136,11 +135,13 @@ impl Walk<'_> {
             self.job.step(n, done)?;
         }
         if let Some(generation) = self.which.generation {
-            self.note_done(generation);
+            let noted = async { tokio::time::timeout(PATIENCE, readmitted(self.node, generation)).await };
+            if !matches!(self.runtime.block_on(noted), Ok(Ok(()))) {
+                log::warn!("saving the readmit marker failed, rejected URLs are judged again at the next start");
+            }
         }
-        Ok(
-            json!({ "looked": looked, "meant": meant, "readmitted": queued, "generation": self.node.crawl.live.generation() }),
-        )
+        let generation = self.node.crawl.live.generation();
+        Ok(json!({ "looked": looked, "meant": meant, "readmitted": queued, "generation": generation }))
     }
 
     fn range(&self) -> KeyRange {
@@ -157,13 +158,7 @@ impl Walk<'_> {
     }
 
     /// The URL, when it is meant and the rules in force admit it.
-    fn wanted(
-        &self,
-        live: &Live,
-        budget: &mut Budget,
-        key: SeenKey,
-        value: RejectedValue,
-    ) -> Result<Option<NewUrl>, StorageError> {
+    fn wanted(&self, live: &Live, budget: &mut Budget, key: SeenKey, value: RejectedValue) -> Result<Option<NewUrl>> {
         if !self.is_meant(value.reason) || !may_be_readmitted(value.reason) {
             return Ok(None);
         }
@@ -180,22 +175,14 @@ impl Walk<'_> {
         if value.reason == Rejection::HostBudget && !budget.leaves_room(self.node, live, key.host_crawl())? {
             return Ok(None);
         }
-        let seed = value.origin.is_none() && self.is_seed(&key)?;
-        let (depth, limit) = (value.depth, self.limit_of(value.origin.as_deref().unwrap_or(url.as_str()))?);
+        let node = self.node;
+        // One that was handed in as a seed goes back to itself.
+        let seed = value.origin.is_none() && read::get::<tables::Seeds>(&*node.storage, &key)?.is_some();
+        let said_of = value.origin.as_deref().unwrap_or(url.as_str());
+        let said = node.crawl.seeds.of(&*node.storage, node.crawl.id, &node.prints, said_of)?;
+        let (depth, limit) = (value.depth, said.and_then(|said| said.max_depth));
         let (via, origin, found) = (value.via.map(Arc::from), value.origin.map(Arc::from), value.found);
         Ok(Some(NewUrl { limit, seed, via, origin, found, ..NewUrl::link(url, depth) }))
-    }
-
-    /// Links that are followed from a seed.
-    fn limit_of(&self, seed: &str) -> Result<Option<u16>, StorageError> {
-        let node = self.node;
-        let said = node.crawl.seeds.of(&*node.storage, node.crawl.id, &node.prints, seed)?;
-        Ok(said.and_then(|said| said.max_depth))
-    }
-
-    /// Whether a URL was handed in as a seed: it goes back to itself.
-    fn is_seed(&self, key: &SeenKey) -> Result<bool, StorageError> {
-        Ok(read::get::<tables::Seeds>(&*self.node.storage, key)?.is_some())
     }
 
     /// Hands a chunk in until its commit is answered; gives how many were queued.
@@ -203,14 +190,11 @@ impl Walk<'_> {
         self.runtime.block_on(async {
             loop {
                 let (reply, mut answer) = oneshot::channel();
+                let (urls, by_shapes) = (chunk.to_vec(), self.which.reason.is_none() && !self.which.held_back);
                 let reply = Box::new(move |n| {
                     let _ = reply.send(n);
                 });
-                self.node.mailboxes().deduper.tell(Readmit {
-                    urls: chunk.to_vec(),
-                    by_shapes: self.which.reason.is_none() && !self.which.held_back,
-                    reply,
-                });
+                self.node.mailboxes().deduper.tell(Readmit { urls, by_shapes, reply });
                 let answered = loop {
                     match tokio::time::timeout(LOOK, &mut answer).await {
                         Ok(answered) => break answered,
@@ -225,13 +209,6 @@ impl Walk<'_> {
             }
         })
     }
-
-    fn note_done(&self, generation: u32) {
-        let noted = async { tokio::time::timeout(PATIENCE, readmitted(self.node, generation)).await };
-        if !matches!(self.runtime.block_on(noted), Ok(Ok(()))) {
-            log::warn!("saving the readmit marker failed, rejected URLs are judged again at the next start");
-        }
-    }
 }
 
 /// How many URLs of the host under the walk its page budget leaves room for: what is beyond would be turned away again.
@@ -242,7 +219,7 @@ struct Budget {
 }
 
 impl Budget {
-    fn leaves_room(&mut self, node: &Node, live: &Live, host: HostCrawl) -> Result<bool, StorageError> {
+    fn leaves_room(&mut self, node: &Node, live: &Live, host: HostCrawl) -> Result<bool> {
         let Some(most) = live.settings.pages_per_host() else { return Ok(true) };
         if self.host != Some(host) {
             let counts = read::host_counts(&*node.storage, host)?.unwrap_or_default();

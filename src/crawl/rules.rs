@@ -49,14 +49,6 @@ pub struct HostRules {
     pub own_site: bool,
 }
 
-impl HostRules {
-    /// Those of the host with this name.
-    pub fn of(settings: &Settings, name: &str) -> Self {
-        let connections = usize::try_from(settings.max_connections(name)).unwrap_or(1);
-        Self { pace: settings.pace_rules_for(name), connections, own_site: settings.is_own_site(name) }
-    }
-}
-
 impl Rules {
     /// From checked settings.
     pub fn new(settings: Settings, host_name: String) -> Self {

@@ -16,9 +16,8 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::base::disk::own;
-use crate::domain::fingerprint::{KeyMap, UrlKey};
-
 use crate::base::sync::lock;
+use crate::domain::fingerprint::{KeyMap, UrlKey};
 
 /// Strikes after which a page is taken for poison.
 pub const STRIKES: u8 = 5;

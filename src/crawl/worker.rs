@@ -14,7 +14,7 @@ use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Message, Superv
 
 use super::mailbox::{Mailbox, Meter};
 use super::node::Node;
-use super::supervise::{Kind, Respawn};
+use super::supervise::Kind;
 use crate::base::clock::Clock;
 use crate::base::fault::{Fault, Faults};
 
@@ -60,6 +60,13 @@ pub trait Handles<M>: Behavior {
 
 /// The context of an actor.
 pub type Ctx<A> = Context<Worker<A>>;
+
+/// A message as actix carries it. None is answered: who wants an answer puts the way back into it.
+pub struct Letter<M>(pub M);
+
+impl<M> Message for Letter<M> {
+    type Result = ();
+}
 
 /// What every worker is given.
 #[derive(Clone)]
@@ -142,22 +149,10 @@ impl<A: Behavior> Supervised for Worker<A> {
     }
 }
 
-impl<A: Behavior> Respawn for Worker<A> {
-    const KIND: Kind = A::KIND;
-
-    fn instance(&self) -> String {
-        self.actor.instance()
-    }
-}
-
-impl<A, M> Handler<M> for Worker<A>
-where
-    A: Handles<M>,
-    M: Message<Result = ()>,
-{
+impl<A: Handles<M>, M> Handler<Letter<M>> for Worker<A> {
     type Result = ();
 
-    fn handle(&mut self, message: M, ctx: &mut Context<Self>) {
+    fn handle(&mut self, Letter(message): Letter<M>, ctx: &mut Context<Self>) {
         let _at_work = self.tools.meter.enter();
         self.take_turn(ctx);
         if A::POINT.and_then(|point| self.tools.faults.pass(point)) == Some(Fault::Stop) {
@@ -226,8 +221,6 @@ mod tests {
         }
     }
 
-    #[derive(Message)]
-    #[rtype(result = "()")]
     struct Work;
 
     impl Handles<Work> for Busy {
@@ -242,7 +235,7 @@ mod tests {
         let story = Story::default();
         actix_rt::System::new().block_on(async {
             let clock = Clock::manual(UnixMillis(1));
-            let (mailbox, receiver) = Mailbox::new(Kind::Store, &Metrics::new(UnixMillis(1)));
+            let (mailbox, receiver) = Mailbox::new(&Metrics::new(UnixMillis(1)));
             (0..1_000).for_each(|_| mailbox.tell(Work));
             let tools = Tools { meter: mailbox.meter.clone(), faults: Faults::default(), clock: clock.clone() };
             Context::with_receiver(receiver).run(Worker::new(Busy { clock, story: story.clone() }, tools));

@@ -153,13 +153,14 @@ pub struct TestWebConfig {
 impl Default for TestWebConfig {
     /// That of the flags: ten hosts of a hundred plain, well-formed pages; but on a free loopback port.
     fn default() -> Self {
-        #[derive(clap::Parser)]
-        struct Flags {
-            #[command(flatten)]
-            config: TestWebConfig,
-        }
         Flags::parse_from(["testweb", "--listen", "127.0.0.1:0"]).config
     }
+}
+
+#[derive(Debug, clap::Parser)]
+struct Flags {
+    #[command(flatten)]
+    config: TestWebConfig,
 }
 
 /// A setting that no web can be made of; the sentence says which and what is allowed.
@@ -236,9 +237,8 @@ impl TestWebConfig {
         }
         let targets = self.private + self.files + self.unicode;
         if targets > 1.0 {
-            return Err(ConfigError(format!(
-                "private, files and unicode make {targets} together; the sum may be at most 1"
-            )));
+            let parts = "private, files and unicode";
+            return Err(ConfigError(format!("{parts} make {targets} together; the sum may be at most 1")));
         }
         if self.chunked + self.until_eof > 1.0 {
             return Err(ConfigError("chunked and until_eof may be at most 1 together".to_owned()));
@@ -259,21 +259,12 @@ impl TestWebConfig {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::testweb::TestwebArgs;
     use crate::testweb::traps::Trap;
-
-    #[derive(Debug, Parser)]
-    struct Command {
-        #[command(flatten)]
-        args: TestwebArgs,
-    }
 
     fn parsed(flags: &[&str]) -> Result<TestWebConfig, String> {
         let all = ["testweb", "--listen", "127.0.0.1:0"].into_iter().chain(flags.iter().copied());
-        Command::try_parse_from(all).map(|command| command.args.config).map_err(|error| error.to_string())
+        Flags::try_parse_from(all).map(|flags| flags.config).map_err(|error| error.to_string())
     }
 
     #[test]

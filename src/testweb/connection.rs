@@ -45,9 +45,7 @@ impl Connection {
         let Some(head) = self.read_head().await? else { return Ok(false) };
         let t_request_us = self.web.clock.now_us();
         if let Head::Bad(status) = head {
-            let mut out = Vec::new();
-            http::status_line(&mut out, status);
-            http::header(&mut out, "Connection", "close");
+            let mut out = http::head(status, &[("Connection", "close")]);
             http::body(&mut out, Framing::Length, b"", true);
             self.stream.write_all(&out).await?;
             return Ok(false);
@@ -109,16 +107,11 @@ impl Connection {
     }
 
     async fn page(&mut self, t_request_us: u64) -> io::Result<bool> {
-        let mut out = self.web.buffers.take();
-        let mut scratch = self.web.buffers.take();
-        let Reply { status, wait, close } = respond(&self.web, &self.request, &mut out, &mut scratch);
-        self.web.buffers.give(scratch);
+        let Reply { bytes, status, wait, close } = respond(&self.web, &self.request);
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
-        let sent = self.send(&out, t_request_us, status).await;
-        self.web.buffers.give(out);
-        Ok(sent && !close)
+        Ok(self.send(&bytes, t_request_us, status).await && !close)
     }
 
     /// Sends all of `out` and notes it; whether all of it went.
@@ -144,23 +137,20 @@ impl Connection {
                 Err(fault) => fault.kind() != io::ErrorKind::WouldBlock,
             };
             if ended {
-                audit.push(&self.record(t_request_us, t_end_us, status, sent, sent == out.len()));
+                let Request { host, path, user_agent, .. } = &self.request;
+                audit.push(&AuditEntry {
+                    t_request_us,
+                    t_end_us,
+                    host: host.clone(),
+                    path: path.clone(),
+                    user_agent: user_agent.clone(),
+                    status,
+                    bytes: u32::try_from(sent).unwrap_or(u32::MAX),
+                    connection: self.number,
+                    complete: sent == out.len(),
+                });
                 return sent == out.len();
             }
-        }
-    }
-
-    fn record(&self, t_request_us: u64, t_end_us: u64, status: u16, bytes: usize, complete: bool) -> AuditEntry {
-        AuditEntry {
-            t_request_us,
-            t_end_us,
-            host: self.request.host.clone(),
-            path: self.request.path.clone(),
-            user_agent: self.request.user_agent.clone(),
-            status,
-            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
-            connection: self.number,
-            complete,
         }
     }
 
@@ -178,13 +168,9 @@ impl Connection {
             }
             Control::Wrong(status, sentence) => (status, format!("{sentence}\n")),
         };
-        let mut out = Vec::with_capacity(text.len() + 200);
-        http::status_line(&mut out, status);
-        http::header(&mut out, "Content-Type", "text/plain; charset=utf-8");
-        if !self.request.keep_alive {
-            http::header(&mut out, "Connection", "close");
-        }
-        http::body(&mut out, Framing::Length, text.as_bytes(), self.request.method != Method::Head);
+        let headers = [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")];
+        let mut out = http::head(status, if self.request.keep_alive { &headers[..1] } else { &headers });
+        http::body(&mut out, Framing::Length, text.as_bytes(), self.request.method != Method::HEAD);
         self.stream.write_all(&out).await?;
         Ok(self.request.keep_alive)
     }
@@ -195,16 +181,14 @@ impl Connection {
             let audit = self.web.audit();
             (audit.len(), audit.dropped())
         };
-        let mut out = Vec::new();
-        http::status_line(&mut out, 200);
-        http::header(&mut out, "Content-Type", "application/jsonl");
-        http::header(&mut out, "X-Audit-Next", &until.max(since).to_string());
-        http::header(&mut out, "X-Audit-Dropped", &dropped.to_string());
-        http::header(&mut out, "Connection", "close");
+        let (next, dropped) = (until.max(since).to_string(), dropped.to_string());
+        let kind = ("Content-Type", "application/jsonl");
+        let headers = [kind, ("X-Audit-Next", &*next), ("X-Audit-Dropped", &*dropped), ("Connection", "close")];
+        let mut out = http::head(200, &headers);
         http::body(&mut out, Framing::Eof, b"", false);
         self.stream.write_all(&out).await?;
         let mut at = since;
-        while at < until && self.request.method != Method::Head {
+        while at < until && self.request.method != Method::HEAD {
             let entries = self.web.audit().entries(at, AUDIT_PIECE.min(until - at));
             if entries.is_empty() {
                 break; // cleared meanwhile

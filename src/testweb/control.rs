@@ -1,5 +1,7 @@
 //! What the synthetic web tells about itself: `/_truth`, `/_audit`, `/_audit/clear`.
 
+use std::str::FromStr;
+
 use super::http::{Method, Request};
 use super::truth::TruthQuery;
 
@@ -24,10 +26,11 @@ impl Control {
     pub(super) fn read(request: &Request) -> Option<Self> {
         let rest = request.path.strip_prefix("/_")?;
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
-        Some(match (request.method, name) {
-            (Method::Get | Method::Head, "truth") => truth(query),
-            (Method::Get | Method::Head, "audit") => audit(query),
-            (Method::Post, "audit/clear") => Self::Clear,
+        let wrong = |sentence| Self::Wrong(400, sentence);
+        Some(match (&request.method, name) {
+            (&Method::GET | &Method::HEAD, "truth") => truth(query).map(Self::Truth).unwrap_or_else(wrong),
+            (&Method::GET | &Method::HEAD, "audit") => audit(query).map_or_else(wrong, |since| Self::Audit { since }),
+            (&Method::POST, "audit/clear") => Self::Clear,
             (_, "truth" | "audit" | "audit/clear") => {
                 Self::Wrong(405, "GET /_truth, GET /_audit, POST /_audit/clear".to_owned())
             }
@@ -36,45 +39,29 @@ impl Control {
     }
 }
 
-fn truth(query: &str) -> Control {
+fn truth(query: &str) -> Result<TruthQuery, String> {
+    const KNOWN: &str = "depth, scope, max_redirects, robots, nofollow, skip_files";
     let mut truth = TruthQuery::default();
     for (key, value) in pairs(query) {
-        if let Err(sentence) = truth_parameter(&mut truth, key, value) {
-            return Control::Wrong(400, sentence);
+        match key {
+            "depth" if value.is_empty() => truth.depth = None,
+            "depth" => truth.depth = Some(read(key, value, WHOLE)?),
+            "scope" => truth.scope = value.parse()?,
+            "max_redirects" => truth.max_redirects = read(key, value, WHOLE)?,
+            "robots" => truth.robots = read(key, value, FLAG)?,
+            "nofollow" => truth.nofollow = read(key, value, FLAG)?,
+            "skip_files" => truth.skip_files = read(key, value, FLAG)?,
+            _ => return Err(format!("no parameter {key:?}; known: {KNOWN}")),
         }
     }
-    Control::Truth(truth)
+    Ok(truth)
 }
 
-fn truth_parameter(truth: &mut TruthQuery, key: &str, value: &str) -> Result<(), String> {
-    let not_whole = |_| whole(key, value);
-    match key {
-        "depth" if value.is_empty() => truth.depth = None,
-        "depth" => truth.depth = Some(value.parse().map_err(not_whole)?),
-        "scope" => truth.scope = value.parse()?,
-        "max_redirects" => truth.max_redirects = value.parse().map_err(not_whole)?,
-        "robots" => truth.robots = flag(key, value)?,
-        "nofollow" => truth.nofollow = flag(key, value)?,
-        "skip_files" => truth.skip_files = flag(key, value)?,
-        _ => {
-            return Err(format!(
-                "no parameter {key:?}; known: depth, scope, max_redirects, robots, nofollow, skip_files"
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn audit(query: &str) -> Control {
-    let mut since = 0;
-    for (key, value) in pairs(query) {
-        match (key, value.parse()) {
-            ("since", Ok(number)) => since = number,
-            ("since", Err(_)) => return Control::Wrong(400, whole(key, value)),
-            _ => return Control::Wrong(400, format!("no parameter {key:?}; known: since")),
-        }
-    }
-    Control::Audit { since }
+fn audit(query: &str) -> Result<usize, String> {
+    pairs(query).try_fold(0, |_, (key, value)| match key {
+        "since" => read(key, value, WHOLE),
+        _ => Err(format!("no parameter {key:?}; known: since")),
+    })
 }
 
 fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
@@ -82,12 +69,11 @@ fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     parts.map(|part| part.split_once('=').unwrap_or((part, "")))
 }
 
-fn whole(key: &str, value: &str) -> String {
-    format!("{key} is {value:?}; a whole number is wanted")
-}
+const WHOLE: &str = "a whole number";
+const FLAG: &str = "true or false";
 
-fn flag(key: &str, value: &str) -> Result<bool, String> {
-    value.parse().map_err(|_| format!("{key} is {value:?}; true or false is wanted"))
+fn read<T: FromStr>(key: &str, value: &str, wanted: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{key} is {value:?}; {wanted} is wanted"))
 }
 
 #[cfg(test)]
@@ -103,17 +89,17 @@ mod tests {
     fn a_truth_request_is_read_whole() {
         let expected = TruthQuery { depth: Some(3), scope: TruthScope::Any, robots: false, ..TruthQuery::default() };
         let path = "/_truth?depth=3&scope=any&robots=false";
-        assert_eq!(control(Method::Get, path), Some(Control::Truth(expected)));
-        assert_eq!(control(Method::Get, "/_truth"), Some(Control::Truth(TruthQuery::default())));
+        assert_eq!(control(Method::GET, path), Some(Control::Truth(expected)));
+        assert_eq!(control(Method::GET, "/_truth"), Some(Control::Truth(TruthQuery::default())));
     }
 
     #[test]
     fn what_makes_no_sense_is_refused_with_a_sentence() {
         for path in ["/_truth?depth=x", "/_truth?scope=all", "/_truth?deep=1", "/_audit?since=-1", "/_audit?from=1"] {
-            assert!(matches!(control(Method::Get, path), Some(Control::Wrong(400, _))), "{path}");
+            assert!(matches!(control(Method::GET, path), Some(Control::Wrong(400, _))), "{path}");
         }
-        assert!(matches!(control(Method::Get, "/_audit/clear"), Some(Control::Wrong(405, _))));
-        assert!(matches!(control(Method::Get, "/_other"), Some(Control::Wrong(404, _))));
-        assert_eq!(control(Method::Get, "/p/1"), None);
+        assert!(matches!(control(Method::GET, "/_audit/clear"), Some(Control::Wrong(405, _))));
+        assert!(matches!(control(Method::GET, "/_other"), Some(Control::Wrong(404, _))));
+        assert_eq!(control(Method::GET, "/p/1"), None);
     }
 }

@@ -5,11 +5,13 @@
 
 use std::io::Write as _;
 
+pub(super) use http::Method;
+
 /// Largest request head, bytes.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 
-/// What matters of a request. Reused from one request to the next.
+/// What matters of a request.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     pub method: Method,
@@ -21,15 +23,6 @@ pub(super) struct Request {
     pub http10: bool,
     pub accepts_gzip: bool,
     pub content_length: usize,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
-    #[default]
-    Get,
-    Head,
-    Post,
-    Other,
 }
 
 /// What the bytes read so far are.
@@ -53,14 +46,9 @@ impl Request {
             Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => return Head::Bad(431),
             Err(_) => return Head::Bad(400),
         };
-        self.method = match request.method {
-            Some("GET") => Method::Get,
-            Some("HEAD") => Method::Head,
-            Some("POST") => Method::Post,
-            _ => Method::Other,
-        };
-        self.http10 = request.version == Some(0);
-        self.reset();
+        let http10 = request.version == Some(0);
+        let method = request.method.and_then(|method| method.parse().ok()).unwrap_or(Method::OPTIONS);
+        *self = Self { method, http10, keep_alive: !http10, ..Self::default() };
         for header in request.headers.iter() {
             self.header(header.name, &String::from_utf8_lossy(header.value));
         }
@@ -68,28 +56,17 @@ impl Request {
         Head::Whole(length)
     }
 
-    fn reset(&mut self) {
-        self.path.clear();
-        self.host.clear();
-        self.user_agent.clear();
-        self.keep_alive = !self.http10;
-        self.accepts_gzip = false;
-        self.content_length = 0;
-    }
-
     fn header(&mut self, name: &str, value: &str) {
-        if name.eq_ignore_ascii_case("host") {
-            set_host(&mut self.host, value);
-        } else if name.eq_ignore_ascii_case("user-agent") {
-            self.user_agent.clear();
-            self.user_agent.push_str(value);
-        } else if name.eq_ignore_ascii_case("connection") {
-            let has = |wanted| value.split(',').any(|token: &str| token.trim().eq_ignore_ascii_case(wanted));
-            self.keep_alive = (self.keep_alive || has("keep-alive")) && !has("close");
-        } else if name.eq_ignore_ascii_case("accept-encoding") {
-            self.accepts_gzip = value.split(',').any(accepts_gzip);
-        } else if name.eq_ignore_ascii_case("content-length") {
-            self.content_length = value.trim().parse().unwrap_or(0);
+        match name.to_ascii_lowercase().as_str() {
+            "host" => self.host = host_of(value),
+            "user-agent" => value.clone_into(&mut self.user_agent),
+            "connection" => {
+                let has = |wanted| value.split(',').any(|token: &str| token.trim().eq_ignore_ascii_case(wanted));
+                self.keep_alive = (self.keep_alive || has("keep-alive")) && !has("close");
+            }
+            "accept-encoding" => self.accepts_gzip = value.split(',').any(accepts_gzip),
+            "content-length" => self.content_length = value.trim().parse().unwrap_or(0),
+            _ => {}
         }
     }
 
@@ -98,7 +75,7 @@ impl Request {
         if let Some(rest) = target.strip_prefix("http://") {
             let split = rest.find(['/', '?']).unwrap_or(rest.len());
             let (host, path) = rest.split_at(split);
-            set_host(&mut self.host, host);
+            self.host = host_of(host);
             if !path.starts_with('/') {
                 self.path.push('/');
             }
@@ -118,30 +95,24 @@ fn push_read(path: &str, out: &mut String) {
         let hex = part.get(..2).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
         let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
         let rest = part.get(2..).unwrap_or_default();
-        match byte {
+        out.push_str(&match byte {
             Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
-                out.push(char::from(byte));
-                out.push_str(rest);
+                format!("{}{rest}", char::from(byte))
             }
-            Some(byte) => out.push_str(&format!("%{byte:02X}{rest}")),
-            None => {
-                out.push('%');
-                out.push_str(part);
-            }
-        }
+            Some(byte) => format!("%{byte:02X}{rest}"),
+            None => format!("%{part}"),
+        });
     }
 }
 
-fn set_host(host: &mut String, value: &str) {
+fn host_of(value: &str) -> String {
     let value = value.trim();
     // An IPv6 literal keeps its brackets.
     let end = match value.find(']') {
         Some(at) => at + 1,
         None => value.find(':').unwrap_or(value.len()),
     };
-    host.clear();
-    host.push_str(value.get(..end).unwrap_or_default());
-    host.make_ascii_lowercase();
+    value.get(..end).unwrap_or_default().to_ascii_lowercase()
 }
 
 fn accepts_gzip(item: &str) -> bool {
@@ -160,13 +131,15 @@ pub(super) enum Framing {
     Eof,
 }
 
-pub(super) fn status_line(out: &mut Vec<u8>, status: u16) {
+/// The beginning of an answer: its status and these headers.
+pub(super) fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     let reason = http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("Status");
-    // Writing to a Vec cannot fail, here and below.
-    let _ = write!(out, "HTTP/1.1 {status} {reason}\r\n");
+    let mut out = format!("HTTP/1.1 {status} {reason}\r\n").into_bytes();
+    headers.iter().for_each(|(name, value)| header(&mut out, name, value));
+    out
 }
 
-pub(super) fn header(out: &mut Vec<u8>, name: &str, value: &str) {
+fn header(out: &mut Vec<u8>, name: &str, value: &str) {
     for part in [name, ": ", value, "\r\n"] {
         out.extend_from_slice(part.as_bytes());
     }
@@ -175,26 +148,21 @@ pub(super) fn header(out: &mut Vec<u8>, name: &str, value: &str) {
 /// Appends the framing headers, the end of the head and the framed body.
 pub(super) fn body(out: &mut Vec<u8>, framing: Framing, payload: &[u8], with_body: bool) {
     match framing {
-        Framing::Length => {
-            let _ = write!(out, "Content-Length: {}\r\n\r\n", payload.len());
-        }
-        Framing::Chunked => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n"),
-        Framing::Eof => out.extend_from_slice(b"\r\n"),
+        Framing::Length => header(out, "Content-Length", &payload.len().to_string()),
+        Framing::Chunked => header(out, "Transfer-Encoding", "chunked"),
+        Framing::Eof => {}
     }
-    if !with_body {
-        return;
-    }
-    match framing {
-        Framing::Length | Framing::Eof => out.extend_from_slice(payload),
-        Framing::Chunked => {
-            // An odd size, so that chunk borders fall inside characters, tags and gzip blocks.
-            for piece in payload.chunks(3_001) {
-                let _ = write!(out, "{:x}\r\n", piece.len());
-                out.extend_from_slice(piece);
-                out.extend_from_slice(b"\r\n");
-            }
-            out.extend_from_slice(b"0\r\n\r\n");
+    out.extend_from_slice(b"\r\n");
+    if with_body && framing == Framing::Chunked {
+        // An odd size, so that chunk borders fall inside characters, tags and gzip blocks.
+        for piece in payload.chunks(3_001) {
+            let _ = write!(out, "{:x}\r\n", piece.len()); // writing to a Vec cannot fail
+            out.extend_from_slice(piece);
+            out.extend_from_slice(b"\r\n");
         }
+        out.extend_from_slice(b"0\r\n\r\n");
+    } else if with_body {
+        out.extend_from_slice(payload);
     }
 }
 

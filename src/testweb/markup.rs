@@ -1,7 +1,5 @@
 //! How a link is written into a page: tidy, or as badly as browsers still understand; and decoys, where no link is.
 
-use std::io::Write as _;
-
 use super::dice::{Salt, pick};
 use super::href::Writer;
 use super::shape::{Link, Tag};
@@ -9,60 +7,48 @@ use super::words;
 
 /// Appends a link of the body; `broken` allows bad markup.
 pub(super) fn link(out: &mut Vec<u8>, page: &Writer<'_>, link: &Link, index: u32, broken: bool) {
-    let mut href = String::with_capacity(64);
-    page.href(&mut href, link.to, index);
     let rel = if link.nofollow { " rel=\"noopener nofollow\"" } else { "" };
-    let start = out.len();
-    match link.tag {
+    let (before, after) = match link.tag {
         Tag::Area => {
-            let _ = write!(out, "<map name=\"m{index}\"><area shape=\"default\"{rel} href=\"");
-            attribute(out, page, &href);
-            out.extend_from_slice(b"\" alt=\"\"></map>");
+            (format!("<map name=\"m{index}\"><area shape=\"default\"{rel} href=\""), "\" alt=\"\"></map>".to_owned())
         }
-        Tag::Iframe => {
-            out.extend_from_slice(b"<iframe src=\"");
-            attribute(out, page, &href);
-            out.extend_from_slice(b"\"></iframe>");
-        }
-        _ if broken => {
-            let draw = page.shape.dice.draw(Salt::Markup, page.host, page.content, index);
-            bad_anchor(out, page, &href, rel, draw);
-        }
-        _ => {
-            let _ = write!(out, "<a{rel} href=\"");
-            attribute(out, page, &href);
-            let _ = write!(out, "\">link {index}</a>");
-        }
-    }
-    debug_assert!(out.len() > start, "a link is written");
+        Tag::Iframe => ("<iframe src=\"".to_owned(), "\"></iframe>".to_owned()),
+        _ if broken => return bad_anchor(out, page, &href(page, link, index), rel, index),
+        _ => (format!("<a{rel} href=\""), format!("\">link {index}</a>")),
+    };
+    around(out, page, &before, &href(page, link, index), &after);
 }
 
 /// Appends a link of the head.
 pub(super) fn head_link(out: &mut Vec<u8>, page: &Writer<'_>, link: &Link, index: u32) {
-    let mut href = String::with_capacity(64);
-    page.href(&mut href, link.to, index);
-    let (before, after): (&[u8], &[u8]) = match link.tag {
-        Tag::LinkNext => (b"<link rel=\"next\" href=\"", b"\">\n"),
-        Tag::Refresh => (b"<meta http-equiv=\"refresh\" content=\"30; url=", b"\">\n"),
-        _ => (b"<link rel=\"canonical\" href=\"", b"\">\n"),
+    let before = match link.tag {
+        Tag::LinkNext => "<link rel=\"next\" href=\"",
+        Tag::Refresh => "<meta http-equiv=\"refresh\" content=\"30; url=",
+        _ => "<link rel=\"canonical\" href=\"",
     };
-    out.extend_from_slice(before);
-    attribute(out, page, &href);
-    out.extend_from_slice(after);
+    around(out, page, before, &href(page, link, index), "\">\n");
 }
 
-/// Appends an attribute value between double quotes, in the page's charset.
-fn attribute(out: &mut Vec<u8>, page: &Writer<'_>, value: &str) {
+fn href(page: &Writer<'_>, link: &Link, index: u32) -> String {
+    let mut href = String::with_capacity(64);
+    page.href(&mut href, link.to, index);
+    href
+}
+
+/// Appends an attribute value between double quotes, in the page's charset, and the markup around it.
+fn around(out: &mut Vec<u8>, page: &Writer<'_>, before: &str, value: &str, after: &str) {
+    out.extend_from_slice(before.as_bytes());
     let escaped = if value.contains('&') { &value.replace('&', "&amp;") } else { value };
     words::write(out, page.charset, escaped);
+    out.extend_from_slice(after.as_bytes());
 }
 
 /// An anchor that breaks the rules, yet is a link to every browser.
-fn bad_anchor(out: &mut Vec<u8>, page: &Writer<'_>, href: &str, rel: &str, draw: u64) {
+fn bad_anchor(out: &mut Vec<u8>, page: &Writer<'_>, href: &str, rel: &str, index: u32) {
     let escaped = href.replace('&', "&amp;");
     let split = escaped.char_indices().nth(2).map_or(escaped.len(), |(at, _)| at);
     let (first, rest) = escaped.split_at_checked(split).unwrap_or((&escaped, ""));
-    let text = match draw % 13 {
+    let text = match page.shape.dice.draw(Salt::Markup, page.host, page.content, index) % 13 {
         0 => format!("<A{rel} HREF='{escaped}'>upper case</A>"),
         1 => format!("<a{rel} href={escaped} >no quotes</a>"),
         2 => format!("<a{rel} href=\" \n\t{escaped}\r\n \">white space</a>"),

@@ -5,11 +5,10 @@ use std::io::Write as _;
 
 use super::dice::{Salt, below, pick};
 use super::href::Writer;
-use super::markup;
 use super::place::{Map, Node, Place};
 use super::shape::{GbkHow, Link, NofollowHow, Shape, Tag};
-use super::traps;
 use super::words::{self, Charset};
+use super::{markup, traps};
 
 /// What the answer's head must say about a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +34,8 @@ pub(super) fn render(shape: &Shape, host: u32, content: u32, links: &[Link], out
     let size = size_of(shape, host, content);
     head(out, &page, links, base.map(|(href, _)| href), broken);
     body(out, &page, links, size.saturating_sub(out.len() - start), broken);
-    About { content_type: content_type(&page), robots_tag: robots_tag(shape, host, content) }
+    let in_header = shape.page_nofollow(host, content) == Some(NofollowHow::Header);
+    About { content_type: content_type(&page), robots_tag: in_header.then_some("nofollow") }
 }
 
 fn size_of(shape: &Shape, host: u32, content: u32) -> usize {
@@ -65,10 +65,6 @@ fn content_type(page: &Writer<'_>) -> &'static str {
         (Charset::Gbk, GbkHow::Header) => "text/html; charset=GB2312",
         (Charset::Gbk, _) => "text/html",
     }
-}
-
-fn robots_tag(shape: &Shape, host: u32, content: u32) -> Option<&'static str> {
-    (shape.page_nofollow(host, content) == Some(NofollowHow::Header)).then_some("nofollow")
 }
 
 fn head(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], base: Option<String>, broken: bool) {

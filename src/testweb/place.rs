@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::traps::Trap;
 use super::{traps, words};
+use crate::base::kinds::names;
 
 /// One address: a place on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,28 +79,15 @@ pub enum Place {
     Maze(Trap),
 }
 
-/// Sitemaps of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Map {
-    /// Which robots.txt names: it names the others.
-    Index,
-    /// A gzip file of XML with the unlinked pages of even numbers.
-    Zipped,
-    /// Plain text with those of odd numbers.
-    Lines,
-}
-
-impl Map {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Index, Self::Zipped, Self::Lines];
-
-    /// Its path.
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Index => "/sitemap-index.xml",
-            Self::Zipped => "/sitemap-even.xml.gz",
-            Self::Lines => "/sitemap-odd.txt",
-        }
+names! {
+    /// Sitemaps of a host, each with its path.
+    Map {
+        /// Which robots.txt names: it names the others.
+        Index = "/sitemap-index.xml";
+        /// A gzip file of XML with the unlinked pages of even numbers.
+        Zipped = "/sitemap-even.xml.gz";
+        /// Plain text with those of odd numbers.
+        Lines = "/sitemap-odd.txt";
     }
 }
 
@@ -123,8 +111,8 @@ impl Place {
         if path == "/" {
             return Some(Self::HOME);
         }
-        if let Some(map) = Map::ALL.into_iter().find(|map| map.path() == path) {
-            return Some(Self::Map(map));
+        if let Some(map) = Map::ALL.iter().find(|map| map.as_str() == path) {
+            return Some(Self::Map(*map));
         }
         let (first, rest) = path.strip_prefix('/')?.split_once('/')?;
         match first {
@@ -166,7 +154,7 @@ impl fmt::Display for Place {
             Self::File(number) => write!(f, "/files/{number}.{}", file_extension(number)),
             Self::Text(number) => write!(f, "/text/{number}.txt"),
             Self::Unlinked(number) => write!(f, "/unlinked/{number}"),
-            Self::Map(map) => f.write_str(map.path()),
+            Self::Map(map) => f.write_str(map.as_str()),
             Self::Never(number) => write!(f, "/never/{number}"),
             Self::Calendar { year, month } => write!(f, "/trap/calendar?y={year}&m={month}"),
             Self::Session(number) => write!(f, "/trap/session/{number}"),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use super::config::{ConfigError, TestWebConfig};
 use super::connection;
 use super::place::Node;
 use super::shape::Shape;
+use crate::base::sync::lock;
 
 /// Why the synthetic web cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +32,6 @@ pub enum TestWebError {
 pub(super) struct Web {
     pub(super) shape: Shape,
     pub(super) clock: AuditClock,
-    pub(super) buffers: Buffers,
     audit: Mutex<Audit>,
     failures: Mutex<HashMap<Node, u8>>,
     connections: AtomicU32,
@@ -45,7 +45,6 @@ impl Web {
         Self {
             shape: Shape::new(config),
             clock: AuditClock::new(),
-            buffers: Buffers::default(),
             audit: Mutex::default(),
             failures: Mutex::default(),
             connections: AtomicU32::new(0),
@@ -53,12 +52,12 @@ impl Web {
     }
 
     pub(super) fn audit(&self) -> MutexGuard<'_, Audit> {
-        self.audit.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.audit)
     }
 
     /// Counts a request of a flaky page; whether it fails once more.
     pub(super) fn fails_again(&self, node: Node, fails: u8) -> bool {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = lock(&self.failures);
         if failures.len() >= MAX_FLAKY && !failures.contains_key(&node) {
             return false;
         }
@@ -70,30 +69,7 @@ impl Web {
     /// Forgets the log and the failures.
     pub(super) fn clear(&self) {
         self.audit().clear();
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-}
-
-/// Buffers for answers, used again and again.
-#[derive(Debug, Default)]
-pub(super) struct Buffers {
-    free: Mutex<Vec<Vec<u8>>>,
-}
-
-impl Buffers {
-    const MOST: usize = 64;
-    const LARGEST: usize = 128 * 1024;
-
-    pub(super) fn take(&self) -> Vec<u8> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    pub(super) fn give(&self, mut buffer: Vec<u8>) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < Self::MOST && buffer.capacity() <= Self::LARGEST {
-            buffer.clear();
-            free.push(buffer);
-        }
+        lock(&self.failures).clear();
     }
 }
 

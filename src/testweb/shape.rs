@@ -143,9 +143,8 @@ impl Shape {
             Place::Page { number, .. } => self.page_answer(node.host, number),
             Place::Hop { page, left } => self.hop_answer(node.host, page, left),
             Place::Loop { page, at } => self.loop_answer(node.host, page, at),
-            Place::Private(number) | Place::Open(number) | Place::Secret(number) => known(number),
+            Place::Private(number) | Place::Open(number) | Place::Secret(number) | Place::Text(number) => known(number),
             Place::Find { number, .. } | Place::Word(number) | Place::File(number) => known(number),
-            Place::Text(number) => known(number),
             Place::Unlinked(number) if self.config.sitemaps => known(number),
             Place::Map(_) if self.config.sitemaps => Answer::Leaf,
             Place::Unlinked(_) | Place::Map(_) => Answer::Missing,
@@ -167,10 +166,8 @@ impl Shape {
         match (self.answer(node), node.place) {
             (Answer::Page { content }, _) => self.content_links(node.host, content),
             (Answer::Flaky { .. }, Place::Page { number, .. }) => self.content_links(node.host, number),
-            (Answer::Leaf, Place::Open(number) | Place::Find { number, .. } | Place::Word(number)) => {
-                plain(self.page(node.host, number))
-            }
-            (Answer::Leaf, Place::Unlinked(number)) => plain(self.page(node.host, number)),
+            (Answer::Leaf, Place::Open(number) | Place::Word(number)) => plain(self.page(node.host, number)),
+            (Answer::Leaf, Place::Find { number, .. } | Place::Unlinked(number)) => plain(self.page(node.host, number)),
             (Answer::Leaf, Place::Map(map)) => self.named_by(node.host, map).into_iter().flat_map(plain).collect(),
             (Answer::Leaf, Place::Private(_) | Place::Secret(_)) => plain(Node { place: Place::HOME, ..node }),
             _ => Vec::new(),

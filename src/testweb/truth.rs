@@ -5,29 +5,27 @@ use std::str::FromStr;
 
 use super::place::{Node, Place};
 use super::shape::{Answer, Shape};
+use crate::base::kinds::kinds;
 
-/// Which hosts belong to the crawl.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TruthScope {
-    /// The start page's host (and the one it redirects to, with `start_redirect`).
-    #[default]
-    Hosts,
-    /// The start page's registrable domain; `.test` is not in the public suffix list, so each `hN.test` is its own.
-    Domains,
-    /// Every host.
-    Any,
+kinds! {
+    /// Which hosts belong to the crawl.
+    #[derive(Default)]
+    TruthScope {
+        /// The start page's host (and the one it redirects to, with `start_redirect`).
+        #[default]
+        Hosts = "hosts",
+        /// The start page's registrable domain; `.test` is not in the public suffix list, so each `hN.test` is its own.
+        Domains = "domains",
+        /// Every host.
+        Any = "any",
+    }
 }
 
 impl FromStr for TruthScope {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "hosts" => Ok(Self::Hosts),
-            "domains" => Ok(Self::Domains),
-            "any" => Ok(Self::Any),
-            other => Err(format!("no scope is called {other:?}; known: hosts, domains, any")),
-        }
+        Self::named(text).ok_or_else(|| format!("no scope is called {text:?}; known: hosts, domains, any"))
     }
 }
 
@@ -48,16 +46,21 @@ pub struct TruthQuery {
     pub skip_files: bool,
 }
 
+impl TruthQuery {
+    /// As the crawler's settings are at first.
+    pub const HOSTS: Self = Self {
+        depth: None,
+        scope: TruthScope::Hosts,
+        max_redirects: 20,
+        robots: true,
+        nofollow: true,
+        skip_files: true,
+    };
+}
+
 impl Default for TruthQuery {
     fn default() -> Self {
-        Self {
-            depth: None,
-            scope: TruthScope::Hosts,
-            max_redirects: 20,
-            robots: true,
-            nofollow: true,
-            skip_files: true,
-        }
+        Self::HOSTS
     }
 }
 

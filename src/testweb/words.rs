@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
+
 use super::dice::{Dice, Salt, below, pick};
 
 /// `/词/`, percent-encoded UTF-8 as a URL has it.
@@ -119,22 +121,12 @@ pub fn chinese(number: u32) -> &'static str {
 /// The Chinese word of a number as a URL's query has it.
 pub fn encoded(number: u32, gbk: bool) -> &'static str {
     static ALL: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
+        // ASCII letters and digits stay, as in a query of the WHATWG URL standard: a byte of GBK may be one.
+        let percent = |bytes: &[u8]| percent_encode(bytes, NON_ALPHANUMERIC).to_string();
         let encode = |word: &&str| [percent(word.as_bytes()), percent(&to_gbk(word))];
         CHINESE.iter().map(encode).collect()
     });
     ALL.get(number as usize % CHINESE.len()).map_or("", |[utf8, other]| if gbk { other } else { utf8 })
-}
-
-/// Percent-encodes as the WHATWG URL standard does in a query: ASCII letters stay, the rest is `%XX`.
-fn percent(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 3);
-    for byte in bytes {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(*byte)),
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
 }
 
 /// Appends text in the page's charset.

@@ -10,14 +10,13 @@ use awc::error::SendRequestError;
 use awc::http::StatusCode;
 use awc::{Client, Connector};
 use hmac::{Hmac, KeyInit, Mac};
+use rustls::pki_types::CertificateDer;
 use serde::Serialize;
 use sha2::Sha256;
 
 use super::Hook;
 use crate::config::server_only;
 use crate::crawl::node::Node;
-use rustls::pki_types::CertificateDer;
-
 use crate::net::tls::{TlsClient, TlsSetupError, TlsVerify};
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::metrics::{Call, Metrics};
@@ -96,11 +95,8 @@ impl Caller {
                 log::warn!("a webhook was not called: to={place} event={} why={why:?}", message.event);
                 return self.metrics.webhook(Call::Failed);
             };
-            log::info!(
-                "a webhook is called again: to={place} event={} in_s={} why={why:?}",
-                message.event,
-                wait.as_secs()
-            );
+            let (event, in_s) = (message.event, wait.as_secs());
+            log::info!("a webhook is called again: to={place} event={event} in_s={in_s} why={why:?}");
             self.metrics.webhook(Call::Retried);
             tokio::time::sleep(wait).await;
         }
@@ -119,7 +115,10 @@ impl Caller {
         if let Some(signature) = hook.secret.as_ref().and_then(|secret| message.signature(secret)) {
             request = request.insert_header(("X-Lycosa-Signature", signature));
         }
-        let answer = request.send_body(message.json.to_string()).await.map_err(refused)?;
+        let answer = request.send_body(message.json.to_string()).await.map_err(|error| match error {
+            SendRequestError::Url(e) => Failed::Always(e.to_string()),
+            e => Failed::Now(e.to_string()),
+        })?;
         match answer.status() {
             status if status.is_success() => Ok(()),
             status @ (StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => {
@@ -128,13 +127,6 @@ impl Caller {
             status if status.is_server_error() => Err(Failed::Now(status.to_string())),
             status => Err(Failed::Always(format!("{status}: correct [[webhook]] url"))),
         }
-    }
-}
-
-fn refused(error: SendRequestError) -> Failed {
-    match error {
-        SendRequestError::Url(e) => Failed::Always(e.to_string()),
-        e => Failed::Now(e.to_string()),
     }
 }
 

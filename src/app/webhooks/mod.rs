@@ -128,9 +128,14 @@ async fn deliver(
 ) {
     let (mut queues, mut tasks) = (Vec::new(), Vec::new());
     for hook in hooks {
-        let (to, queue) = mpsc::channel(WAITING);
+        let (to, mut queue) = mpsc::channel::<Message>(WAITING);
         queues.push((hook.on.clone(), to));
-        tasks.push(actix_rt::spawn(serve(hook, caller.clone(), queue)));
+        let caller = caller.clone();
+        tasks.push(actix_rt::spawn(async move {
+            while let Some(message) = queue.recv().await {
+                caller.tell(&hook, &message).await;
+            }
+        }));
     }
     loop {
         let notice = tokio::select! {
@@ -150,12 +155,5 @@ async fn deliver(
     drop(queues);
     for task in tasks {
         let _ = task.await; // it only ends when its queue is empty
-    }
-}
-
-/// Calls one webhook, notice by notice.
-async fn serve(hook: Hook, caller: Caller, mut queue: mpsc::Receiver<Message>) {
-    while let Some(message) = queue.recv().await {
-        caller.tell(&hook, &message).await;
     }
 }

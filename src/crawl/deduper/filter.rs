@@ -78,16 +78,13 @@ impl SeenFilter {
         let dedup = &node.crawl.rules.settings.dedup;
         let sized =
             |known| Sized::new(dedup, wish(dedup, known).min(dedup.filter_urls(node.permits.memory.filter)).max(1));
-        if known == Some(0) {
-            return Self { believed: Some(sized(0)), rebuild: None, full: false };
-        }
-        let first_life = !node.crawl.filter.opened.swap(true, Ordering::AcqRel);
-        if let Some(saved) =
+        let saved = || {
+            let first_life = !node.crawl.filter.opened.swap(true, Ordering::AcqRel);
             first_life.then(|| load(node)).flatten().filter(|s| s.bytes() <= node.permits.memory.filter)
-        {
-            return Self { believed: Some(saved), rebuild: None, full: false };
-        }
-        Self { believed: None, rebuild: Some((sized(known.unwrap_or(0)), Vec::new())), full: false }
+        };
+        let believed = if known == Some(0) { Some(sized(0)) } else { saved() };
+        let rebuild = believed.is_none().then(|| (sized(known.unwrap_or(0)), Vec::new()));
+        Self { believed, rebuild, full: false }
     }
 
     /// False only when the URL is certainly not on disk.
@@ -218,10 +215,12 @@ fn load(node: &Node) -> Option<Sized> {
     let mut number = || word().map(u64::from_be_bytes);
     let (sequence, made_for, holds, check) = (number()?, number()?, number()?, number()?);
     let hashes = u32::try_from(number()?).ok().filter(|n| (1..=64).contains(n))?;
-    let rebuilt = || log::info!("the saved seen filter is not of this state and is rebuilt");
+    let rebuilt = || {
+        log::info!("the saved seen filter is not of this state and is rebuilt");
+        None
+    };
     if sequence != node.crawl.filter.start_sequence {
-        rebuilt();
-        return None;
+        return rebuilt();
     }
     let (mut body, mut found) = (Vec::with_capacity(words), Xxh3Default::new());
     for _ in 0..words {
@@ -230,8 +229,7 @@ fn load(node: &Node) -> Option<Sized> {
         body.push(u64::from_be_bytes(bytes));
     }
     if check != found.digest() || body.is_empty() {
-        rebuilt();
-        return None;
+        return rebuilt();
     }
     Some(Sized { filter: BloomFilter::from_vec(body).seed(&0).hashes(hashes), made_for, holds })
 }

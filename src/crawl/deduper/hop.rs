@@ -1,15 +1,15 @@
 //! What is said in the record of a page of where it leads at once: that it was turned away, or that it leads in a ring.
 
-use super::Deduper;
+use super::{Deduper, Result};
 use crate::crawl::admit;
 use crate::crawl::lease::Lease;
 use crate::domain::note::Note;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::SeenKey;
 use crate::storage::ledger::{LinkChange, NewUrl, RejectedUrl};
+use crate::storage::read;
 use crate::storage::tables::Pages;
 use crate::storage::values::{PageRecord, UrlState};
-use crate::storage::{StorageError, read};
 
 /// Where a page leads at once, as the rules judged it.
 pub(super) struct Hop {
@@ -29,13 +29,7 @@ impl Deduper {
     }
 
     /// Says in the record what became of it; `links` is what the seen test left.
-    pub(super) fn note_onward(
-        &self,
-        record: &mut PageRecord,
-        lease: &Lease,
-        hop: Hop,
-        links: &LinkChange,
-    ) -> Result<(), StorageError> {
+    pub(super) fn note_hop(&self, record: &mut PageRecord, lease: &Lease, hop: Hop, links: &LinkChange) -> Result<()> {
         let by_shape = |RejectedUrl { new, reason }: &RejectedUrl| (new.url == hop.url).then(|| reason.to_string());
         record.refused = hop.refused.or_else(|| links.turned.iter().find_map(by_shape));
         if let Some(why) = &record.refused {
@@ -56,7 +50,7 @@ impl Deduper {
     }
 
     /// Whether what was known of `to` leads back to `from`, in no more steps than are followed.
-    fn is_ring(&self, from: &PageUrl, to: &PageUrl) -> Result<bool, StorageError> {
+    fn is_ring(&self, from: &PageUrl, to: &PageUrl) -> Result<bool> {
         let mut at = to.clone();
         for _ in 0..=self.node.crawl.rules.settings.fetch.max_redirects {
             if at == *from {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use actix::Message;
 use tokio::sync::oneshot;
 
 use crate::base::time::UnixMillis;
@@ -31,8 +30,6 @@ pub struct PageParts {
 }
 
 /// A URL is finished, or must be tried again. Dropping it gives back lease and permit.
-#[derive(Message)]
-#[rtype(result = "()")]
 #[expect(missing_docs, reason = "each name says it")]
 pub struct Parsed {
     pub lease: Lease,
@@ -74,23 +71,9 @@ impl Parsed {
         self.links.generation = generation;
         self
     }
-
-    /// The same with the times of its request.
-    #[must_use]
-    pub fn with_timing(self, begun: UnixMillis, took: Duration) -> Self {
-        Self { begun, took, ..self }
-    }
-
-    /// The same with the status of its answer.
-    #[must_use]
-    pub fn answered(self, status: Option<u16>) -> Self {
-        Self { status, ..self }
-    }
 }
 
 /// A robots.txt that names sitemaps: both are committed together.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Announced {
     /// The commit of the robots.txt.
     pub commit: Commit,
@@ -99,8 +82,6 @@ pub struct Announced {
 }
 
 /// Seeds. Their hosts join the scope.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Inject {
     /// The seeds, canonical, each with what is said of it.
     pub seeds: Vec<(PageUrl, SeedValue)>,
@@ -109,8 +90,6 @@ pub struct Inject {
 }
 
 /// A batch was committed: these are on disk and no longer pending.
-#[derive(Message)]
-#[rtype(result = "()")]
 #[expect(missing_docs, reason = "each name says it")]
 pub struct Settled {
     pub epoch: u64,
@@ -119,6 +98,4 @@ pub struct Settled {
 }
 
 /// Save the filter: nothing more is coming.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct SaveFilter(pub oneshot::Sender<()>);

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use actix::ActorContext;
 
+use super::Result;
 use super::admit::admit;
 use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
@@ -27,6 +28,7 @@ use super::worker::{Behavior, Ctx, Handles};
 use crate::base::fault::Fault;
 use crate::base::invariant::{Invariant, uphold};
 use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
@@ -83,7 +85,7 @@ impl Deduper {
         node.faults.pass("deduper.new");
         Self {
             filter: SeenFilter::open(&node),
-            popular: Popular::new(),
+            popular: Popular::default(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
             tools: node.crawl.rules.archive_tools(),
@@ -100,15 +102,8 @@ impl Deduper {
         let now = self.node.crawl.live.generation();
         if now != self.generation {
             self.generation = now;
-            self.popular = Popular::new();
+            self.popular = Popular::default();
         }
-    }
-
-    /// True when rules that hold no more turned it away before its request: it goes back to its queue, to be judged when
-    /// its turn comes.
-    fn is_overruled(&self, parsed: &Parsed) -> bool {
-        let judged = parsed.links.generation;
-        matches!(parsed.ending, Ending::Rejected(_)) && judged != 0 && judged != self.generation
     }
 
     /// Links that were judged by rules that hold no more are judged again. So whatever the Store commits after what was in its
@@ -137,20 +132,20 @@ impl Deduper {
         if now != self.epoch {
             self.pending.clear();
             self.pending_contents.clear();
-            self.popular = Popular::new(); // the database may have been opened again, and lack what was read then
+            self.popular = Popular::default(); // the database may have been opened again, and lack what was read then
             self.epoch = now;
         }
     }
 
     /// The commit of a page, after those of links that go before it.
-    fn page(&mut self, parsed: Parsed) -> Result<Vec<Commit>, StorageError> {
+    fn page(&mut self, parsed: Parsed) -> Result<Vec<Commit>> {
         let Parsed { lease, permit, mut ending, parts, links, reach, status, took, begun } = parsed;
         let captured = match parts {
             Some(parts) => self.captured(*parts, &lease, &mut ending)?,
             None => Some(Captured::default()),
         };
         let Some(Captured { record: mut capture, records, first_with, shown }) = captured else {
-            return self.page(Parsed::bare(lease, permit, ending).with_timing(begun, took));
+            return self.page(Parsed { begun, took, ..Parsed::bare(lease, permit, ending) });
         };
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
@@ -166,15 +161,12 @@ impl Deduper {
         let (mut commits, mut links) = self.unseen_of_page(links, &mut finder)?;
         links.seeds.extend(seeds);
         if let (Some(new), Some(record)) = (itself, &capture) {
-            let why = if new.url.spelling() == lease.url.spelling() {
-                RequeueReason::Cookies
-            } else {
-                RequeueReason::Spelling
-            };
+            let same = new.url.spelling() == lease.url.spelling();
+            let why = if same { RequeueReason::Cookies } else { RequeueReason::Spelling };
             links.again.push(KnownUrl { new, captured: record.fetched, why });
         }
         if let (Some(record), Some(hop)) = (&mut capture, hop) {
-            self.note_onward(record, &lease, hop, &links)?;
+            self.note_hop(record, &lease, hop, &links)?;
         }
         if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
             sitemap.put_off |= links.put_off;
@@ -186,27 +178,14 @@ impl Deduper {
         let taken = lease.entry.reach();
         let change =
             PageChange { url: lease.url.clone(), ending, taken, reach, status, capture, first_with, links, pace };
-        commits.push(Commit {
-            epoch: Some(self.epoch),
-            change: Change::Page(Box::new(change)),
-            lease: Some(lease),
-            permit,
-            records: records.into_iter().collect(),
-            took,
-            room: None,
-            reply: None,
-        });
+        let (lease, records) = (Some(lease), records.into_iter().collect());
+        commits.push(Commit { lease, permit, records, took, ..self.commit(Change::Page(Box::new(change))) });
         Ok(commits)
     }
 
     /// What is archived of a page: all, or a revisit of the first capture with its content. Where that cannot be built, nothing,
     /// and the page's ending says when it is tried again.
-    fn captured(
-        &mut self,
-        parts: PageParts,
-        lease: &Lease,
-        ending: &mut Ending,
-    ) -> Result<Option<Captured>, StorageError> {
+    fn captured(&mut self, parts: PageParts, lease: &Lease, ending: &mut Ending) -> Result<Option<Captured>> {
         let PageParts { mut record, mut records, content, shown } = parts;
         self.node.faults.pass_url("deduper.content", &lease.url);
         let mut first_with = None;
@@ -217,11 +196,9 @@ impl Deduper {
         };
         let how = if unchanged { DoneKind::NotModified } else { DoneKind::Duplicate };
         if let (Some(first), Some(built)) = (first, &mut records) {
-            let made = match self.node.faults.check("deduper.revisit") {
-                Err(e) => Err(e.to_string()),
-                Ok(()) => self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string()),
-            };
-            if let Err(e) = made {
+            let checked = self.node.faults.check("deduper.revisit").map_err(|e| e.to_string());
+            let make = |()| self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string());
+            if let Err(e) = checked.and_then(make) {
                 self.node.spill_failed(&e);
                 log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
                 let at = self.node.after_spill(&lease.core().url_key);
@@ -250,11 +227,7 @@ impl Deduper {
 
     /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
     /// time: after a kill between them the page is fetched again, and finds them known.
-    fn unseen_of_page(
-        &mut self,
-        links: LinkChange,
-        finder: &mut Finder,
-    ) -> Result<(Vec<Commit>, LinkChange), StorageError> {
+    fn unseen_of_page(&mut self, links: LinkChange, finder: &mut Finder) -> Result<(Vec<Commit>, LinkChange)> {
         let mut chunks = links.in_chunks(CHUNK).into_iter().peekable();
         let (mut before, mut put_off) = (Vec::new(), false);
         while let Some(chunk) = chunks.next() {
@@ -264,8 +237,7 @@ impl Deduper {
             if chunks.peek().is_none() {
                 return Ok((before, LinkChange { put_off, ..links }));
             }
-            let change = Change::Links(Box::new(links));
-            before.push(Commit { epoch: Some(self.epoch), ..Commit::bare(change) });
+            before.push(self.commit(Change::Links(Box::new(links))));
         }
         Ok((before, LinkChange::default()))
     }
@@ -277,32 +249,33 @@ impl Deduper {
         record: &PageRecord,
         lease: &Lease,
         first_with: &mut Option<(ContentDigest, ContentValue)>,
-    ) -> Result<Option<ContentValue>, StorageError> {
+    ) -> Result<Option<ContentValue>> {
         let Some(digest) = content.filter(|_| record.bytes > 0) else { return Ok(None) };
         let on_disk = read::content(&*self.node.storage, ContentKey::from(digest))?;
         if let Some(first) = on_disk.or_else(|| self.pending_contents.get(&digest).cloned()) {
             // The same text in another coding (gzip and plain) is stored whole: a revisit means an identical payload.
             return Ok((first.payload == record.payload_digest).then_some(first));
         }
-        let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(record.fetched);
-        let (url, payload) = (record.asked().into_owned(), record.payload_digest);
-        let value = ContentValue { first: key, url, date: record.fetched, payload };
+        let value = content_of(record, lease, record.fetched);
         self.pending_contents.insert(digest, value.clone());
         *first_with = Some((digest, value));
         Ok(None)
     }
 
     /// What a page that has not changed refers to: the first capture with its content, or its own last one.
-    fn unchanged_since(&self, record: &PageRecord, lease: &Lease) -> Result<ContentValue, StorageError> {
+    fn unchanged_since(&self, record: &PageRecord, lease: &Lease) -> Result<ContentValue> {
         let first = match record.content {
             Some(digest) => read::content(&*self.node.storage, ContentKey::from(digest))?,
             None => None,
         };
         let first = first.filter(|first| first.payload == record.payload_digest);
         let date = lease.entry.again.as_ref().map_or(record.fetched, |last| last.captured);
-        let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
-        let (url, payload) = (record.asked().into_owned(), record.payload_digest);
-        Ok(first.unwrap_or(ContentValue { first: key, url, date, payload }))
+        Ok(first.unwrap_or_else(|| content_of(record, lease, date)))
+    }
+
+    /// A commit that hangs on what is pending.
+    fn commit(&self, change: Change) -> Commit {
+        Commit { epoch: Some(self.epoch), ..Commit::bare(change) }
     }
 
     fn failed(&mut self, error: &StorageError) {
@@ -314,6 +287,12 @@ impl Deduper {
         log::error!("seen test failed, URL requeued: error={error}");
         self.node.stop_with(Stop::Disk(error.to_string()));
     }
+}
+
+/// The content of a page, first captured then.
+fn content_of(record: &PageRecord, lease: &Lease, date: UnixMillis) -> ContentValue {
+    let first = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
+    ContentValue { first, url: record.asked().into_owned(), date, payload: record.payload_digest }
 }
 
 /// Takes out the page itself, where its redirect leads back to it.
@@ -358,7 +337,9 @@ impl Handles<Parsed> for Deduper {
             return ctx.stop();
         }
         self.look_at_rules();
-        if self.is_overruled(&parsed) {
+        let judged = parsed.links.generation;
+        if matches!(parsed.ending, Ending::Rejected(_)) && judged != 0 && judged != self.generation {
+            // Rules that hold no more turned it away before its request: it is judged again when its turn comes.
             return page.let_go(Stage::Deduper);
         }
         match self.page(Parsed { links: self.judged_anew(parsed.links), ..parsed }) {

@@ -21,17 +21,10 @@ pub(super) struct Outbox {
     waits: bool,
 }
 
-impl Outbox {
-    /// To be sent before the next commit, in this order.
-    pub fn put(&mut self, commit: Commit) {
-        self.commits.push_back(commit);
-    }
-}
-
 impl Deduper {
     /// Sends a commit to the Store, after those that wait for room.
     pub(super) fn send(&mut self, commit: Commit, ctx: &mut Ctx<Self>) {
-        self.outbox.put(commit);
+        self.outbox.commits.push_back(commit);
         if !self.outbox.waits {
             self.post(ctx);
         }

@@ -17,10 +17,6 @@ pub(super) struct Popular {
 }
 
 impl Popular {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The best way known to a URL.
     pub fn get(&mut self, key: &UrlKey) -> Option<Reach> {
         if let Some(reach) = self.young.get(key) {
@@ -57,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_url_asked_for_outlives_those_that_are_not() {
-        let mut popular = Popular::new();
+        let mut popular = Popular::default();
         let depth = |depth| Reach { depth, limit: None };
         popular.put(key(0), depth(3));
         popular.put(key(1), depth(4));

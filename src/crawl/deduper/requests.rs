@@ -3,10 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
-use actix::Message;
-
 use super::seen::Pending;
-use super::{Announced, Deduper, Inject};
+use super::{Announced, Deduper, Inject, Result};
 use crate::base::sync::lock;
 use crate::crawl::admit::{admit, why};
 use crate::crawl::control::{RejectedSeed, SeedReport};
@@ -16,13 +14,11 @@ use crate::crawl::worker::{Ctx, Handles};
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl};
+use crate::storage::read;
 use crate::storage::values::{SeedValue, UrlState};
-use crate::storage::{StorageError, read};
 
 /// A chunk of rejected URLs. There is one of it at a time, so it needs no permit. Empty, it is a barrier: when it is
 /// answered, everything that passed the Deduper before it is committed or lost.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Readmit {
     /// The URLs.
     pub urls: Vec<NewUrl>,
@@ -33,42 +29,6 @@ pub struct Readmit {
 }
 
 impl Deduper {
-    fn inject(&mut self, message: Inject, ctx: &mut Ctx<Self>) {
-        let Inject { seeds, reply } = message;
-        let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
-        {
-            let mut scope = self.node.crawl.scope.write().unwrap_or_else(PoisonError::into_inner);
-            for url in &urls {
-                scope.join_host(url.host());
-            }
-        }
-        let asked = urls.len();
-        let above = if self.node.crawl.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
-        let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
-        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..NewUrl::seed(url) });
-        let judged = admit(&self.node, seeds.chain(above));
-        let mut report = SeedReport::default();
-        for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
-            let (url, reason) = (turned.new.url.to_string(), why(&self.node, turned));
-            report.rejected.push(RejectedSeed { url, reason });
-        }
-        let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();
-        said.retain(|seed| !refused.contains(seed.url.as_str()));
-        let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }, None) {
-            Ok(links) => LinkChange { seeds: said, ..links },
-            Err(e) => return self.failed(&e),
-        };
-        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64;
-        report.known = (asked as u64).saturating_sub(report.accepted + report.rejected.len() as u64);
-        let hook = reply.map(|reply| -> Box<dyn FnOnce() + Send> {
-            Box::new(move || {
-                let _ = reply.send(report);
-            })
-        });
-        let commit = Commit { epoch: Some(self.epoch), reply: hook, ..Commit::bare(Change::Links(Box::new(links))) };
-        self.send(commit, ctx);
-    }
-
     /// Links that are followed from a seed, as is said of it now or was before.
     fn limit_of(&self, said: &SeedValue) -> Option<u16> {
         if said.says() {
@@ -80,11 +40,7 @@ impl Deduper {
 
     /// The same seed by http, judged, with what was said of it, when https does not answer: its URL then ends with the first
     /// failure, in the same commit. A bad certificate is an answer, and no reason to go on without TLS.
-    pub(super) fn by_http(
-        &self,
-        lease: &Lease,
-        ending: &mut Ending,
-    ) -> Result<Option<(LinkChange, SeedValue)>, StorageError> {
+    pub(super) fn by_http(&self, lease: &Lease, ending: &mut Ending) -> Result<Option<(LinkChange, SeedValue)>> {
         let (Ending::Retry { reason, .. } | Ending::Error(reason)) = *ending else { return Ok(None) };
         if !reason.is_no_https() {
             return Ok(None);
@@ -104,7 +60,7 @@ impl Deduper {
     }
 
     /// The commit with the sitemaps that are new. When it is lost, robots.txt is lost with it, and fetched again in time.
-    fn with_sitemaps(&mut self, mut commit: Commit, found: Vec<NewUrl>) -> Result<Commit, StorageError> {
+    fn with_sitemaps(&mut self, mut commit: Commit, found: Vec<NewUrl>) -> Result<Commit> {
         let judged = admit(&self.node, found);
         if let Change::Robots { sitemaps, .. } = &mut commit.change {
             **sitemaps = self.unseen(judged, None)?;
@@ -113,7 +69,7 @@ impl Deduper {
     }
 
     /// Those that are rejected still and that the rules admit. What is pending is regarded as in the seen test.
-    fn readmitted(&mut self, urls: Vec<NewUrl>, by_shapes: bool) -> Result<LinkChange, StorageError> {
+    fn readmitted(&mut self, urls: Vec<NewUrl>, by_shapes: bool) -> Result<LinkChange> {
         self.max_depth = self.node.crawl.live().settings.max_depth();
         let LinkChange { new: admitted, turned, .. } = admit(&self.node, urls);
         let mut last = None;
@@ -137,10 +93,36 @@ impl Deduper {
 }
 
 impl Handles<Inject> for Deduper {
-    fn handle(&mut self, message: Inject, ctx: &mut Ctx<Self>) {
+    fn handle(&mut self, Inject { seeds, reply }: Inject, ctx: &mut Ctx<Self>) {
         self.look_at_epoch();
         self.node.faults.pass("deduper.inject");
-        self.inject(message, ctx);
+        let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
+        {
+            let mut scope = self.node.crawl.scope.write().unwrap_or_else(PoisonError::into_inner);
+            for url in &urls {
+                scope.join_host(url.host());
+            }
+        }
+        let asked = urls.len() as u64;
+        let above = if self.node.crawl.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
+        let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
+        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..NewUrl::seed(url) });
+        let judged = admit(&self.node, seeds.chain(above));
+        let mut report = SeedReport::default();
+        for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
+            let (url, reason) = (turned.new.url.to_string(), why(&self.node, turned));
+            report.rejected.push(RejectedSeed { url, reason });
+        }
+        let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();
+        said.retain(|seed| !refused.contains(seed.url.as_str()));
+        let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }, None) {
+            Ok(links) => LinkChange { seeds: said, ..links },
+            Err(e) => return self.failed(&e),
+        };
+        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64;
+        report.known = asked.saturating_sub(report.accepted + report.rejected.len() as u64);
+        let hook = reply.map(|reply| Box::new(move || drop(reply.send(report))) as Box<dyn FnOnce() + Send>);
+        self.send(Commit { reply: hook, ..self.commit(Change::Links(Box::new(links))) }, ctx);
     }
 }
 
@@ -164,8 +146,7 @@ impl Handles<Readmit> for Deduper {
         };
         let (n, reply) = (links.readmitted.len() as u64, message.reply);
         let hook: Box<dyn FnOnce() + Send> = Box::new(move || reply(n));
-        let change = Change::Links(Box::new(links));
-        self.send(Commit { epoch: Some(self.epoch), reply: Some(hook), ..Commit::bare(change) }, ctx);
+        self.send(Commit { reply: Some(hook), ..self.commit(Change::Links(Box::new(links))) }, ctx);
     }
 }
 

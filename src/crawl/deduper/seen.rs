@@ -1,6 +1,6 @@
 //! The URL-seen test: popular cache, Bloom filter, exact set on disk, pending marks, in this order.
 
-use super::Deduper;
+use super::{Deduper, Result};
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::UrlKey;
@@ -12,9 +12,9 @@ use crate::domain::revisit::{LastVisit, RequeueReason};
 use crate::domain::traps::{Finder, Refusal, Turn};
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, RejectedUrl};
+use crate::storage::read;
 use crate::storage::tables::Pages;
 use crate::storage::values::{DoneKind, UrlState};
-use crate::storage::{StorageError, read};
 
 /// A URL whose first finding is not committed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,27 +34,17 @@ struct Candidate {
 
 impl Deduper {
     /// Splits judged URLs, found on a page or otherwise, into what the commit must do about them; known ones are left out.
-    pub(super) fn unseen(
-        &mut self,
-        judged: LinkChange,
-        mut finder: Option<&mut Finder>,
-    ) -> Result<LinkChange, StorageError> {
+    pub(super) fn unseen(&mut self, judged: LinkChange, mut finder: Option<&mut Finder>) -> Result<LinkChange> {
         let LinkChange { new, turned, .. } = judged;
         let most = self.node.crawl.live().settings.max_depth();
         self.max_depth = most;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
         let mut last = None; // links of one page mostly lead to one host
-        candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new, &mut last), new, turned: None }));
-        let mut too_deep = false;
-        if self.node.crawl.rules.settings.scope.record_rejected {
-            candidates.extend(turned.into_iter().map(|RejectedUrl { new, reason }| Candidate {
-                key: self.key(&new, &mut last),
-                new,
-                turned: Some(reason),
-            }));
-        } else {
-            too_deep = turned.iter().any(|turned| turned.reason == Rejection::TooDeep);
-        }
+        let recorded = self.node.crawl.rules.settings.scope.record_rejected;
+        let too_deep = !recorded && turned.iter().any(|turned| turned.reason == Rejection::TooDeep);
+        let turned = turned.into_iter().filter(|_| recorded).map(|RejectedUrl { new, reason }| (new, Some(reason)));
+        let judged = new.into_iter().map(|new| (new, None)).chain(turned);
+        candidates.extend(judged.map(|(new, turned)| Candidate { key: self.key(&new, &mut last), new, turned }));
         candidates.retain(|c| {
             let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || c.new.hops > 0;
             let news = |known| c.turned.is_none() && (c.new.reach().beats(known, most) || said);
@@ -107,7 +97,7 @@ impl Deduper {
         state: Option<UrlState>,
         finder: Option<&mut Finder>,
         out: &mut LinkChange,
-    ) -> Result<(), StorageError> {
+    ) -> Result<()> {
         let Candidate { key, mut new, turned } = candidate;
         let mut finder = finder.filter(|_| turned.is_none());
         let known = self.what_is_known(key, &mut new, state, turned.is_none(), finder.as_deref_mut());
@@ -121,7 +111,7 @@ impl Deduper {
                 }
                 (None, Some(_)) => {}
                 (None, None) => self.first_found(key, new, finder, out),
-                (Some(reason), pending) => self.turned_away(key.url, new, reason, pending, out),
+                (Some(reason), pending) => self.refused(key.url, new, reason, pending, out),
             },
             (Some(UrlState::Waiting { reach, .. }), None)
                 if new.reach().beats(reach, most)
@@ -156,16 +146,13 @@ impl Deduper {
         new: NewUrl,
         (captured, how, reach): (UnixMillis, DoneKind, Reach),
         out: &mut LinkChange,
-    ) -> Result<(), StorageError> {
+    ) -> Result<()> {
         let further = new.reach().leads_further(reach, self.max_depth);
         if further {
             out.nearer.push(new.clone());
         }
         let led_back = how == DoneKind::Redirect && new.hops > 0;
-        let why = match led_back {
-            true => self.why_led_back(key, &new, captured)?,
-            false => self.why_again(key, &new, captured)?,
-        };
+        let why = if led_back { self.why_led_back(key, &new, captured) } else { self.why_again(key, &new, captured) }?;
         match why {
             Some(why) => out.again.push(KnownUrl { new, captured, why }),
             None => out.put_off |= new.lastmod.is_some_and(|at| at > captured),
@@ -203,14 +190,7 @@ impl Deduper {
     }
 
     /// Of a URL that is not on disk and that the rules turn away.
-    fn turned_away(
-        &mut self,
-        key: UrlKey,
-        new: NewUrl,
-        reason: Rejection,
-        pending: Option<Pending>,
-        out: &mut LinkChange,
-    ) {
+    fn refused(&mut self, key: UrlKey, new: NewUrl, reason: Rejection, pending: Option<Pending>, out: &mut LinkChange) {
         match (pending, reason) {
             (None, _) => {
                 self.mark(key, Pending { reach: new.reach(), turned_away: true, last: false });
@@ -229,12 +209,7 @@ impl Deduper {
 
     /// Why a URL that redirected may answer otherwise when a redirect leads back to it: with the cookies set on the way, or asked
     /// for under another spelling. `fetch.max_redirects` ends it.
-    fn why_led_back(
-        &self,
-        key: SeenKey,
-        new: &NewUrl,
-        captured: UnixMillis,
-    ) -> Result<Option<RequeueReason>, StorageError> {
+    fn why_led_back(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<RequeueReason>> {
         if self.node.crawl.rules.settings.cookies.enabled {
             return Ok(Some(RequeueReason::Cookies));
         }
@@ -244,12 +219,7 @@ impl Deduper {
     }
 
     /// Why a URL that is done is fetched once more, if it is.
-    fn why_again(
-        &self,
-        key: SeenKey,
-        new: &NewUrl,
-        captured: UnixMillis,
-    ) -> Result<Option<RequeueReason>, StorageError> {
+    fn why_again(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<RequeueReason>> {
         let (now, sitemaps) = (self.node.clock.date(), &self.node.crawl.rules.settings.sitemaps);
         let again = self.node.crawl.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
         if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
@@ -265,12 +235,7 @@ impl Deduper {
 
     /// The judgement of shapes, which may send it behind all others of its host. What seeds are, their owner has chosen; sitemaps have a
     /// budget of their own.
-    pub(super) fn by_shapes(
-        &mut self,
-        key: SeenKey,
-        new: &mut NewUrl,
-        finder: Option<&mut Finder>,
-    ) -> Result<(), Refusal> {
+    pub(super) fn by_shapes(&self, key: SeenKey, new: &mut NewUrl, finder: Option<&mut Finder>) -> Result<(), Refusal> {
         if is_chosen(new) {
             return Ok(());
         }
@@ -384,18 +349,14 @@ impl Standing {
 /// Whether a rejected URL that is found again, and admitted now, is taken up. A seed is, for whoever hands it in again has
 /// changed what spoke against it: `net.allow`, robots.txt, the budget.
 fn may_return(reason: Rejection, seed: bool) -> bool {
-    is_of_the_rules(reason) || (seed && reason != Rejection::Collision)
-}
-
-/// True for a rejection that depends on the rules and the path: it falls when the URL is found and admitted again.
-fn is_of_the_rules(reason: Rejection) -> bool {
     use Rejection as R;
     match reason {
+        // It depends on the rules and the path.
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
         R::Params | R::Redirects | R::Malformed | R::Blocked => true,
         R::SitemapForeign | R::SitemapNesting | R::Nofollow => true, // found in another way
         R::NoNovelty | R::SelfLinking | R::Session | R::Permuted => true, // found from outside, or by other signs
-        R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget => false,
-        R::Collision | R::Address | R::Dropped => false,
+        R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Address | R::Dropped => seed,
+        R::Collision => false,
     }
 }

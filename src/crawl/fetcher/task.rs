@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::messages::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
+use super::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
 use crate::base::clock::Stopwatch;
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Parsed;
@@ -48,7 +48,10 @@ async fn exchange(node: Arc<Node>, http: Rc<Http>, tools: Rc<RefCell<Tools>>, fe
     let request = request_of(&node, &fetch);
     let Fetch { url, slot, on_wire, guess, purpose, reply, .. } = fetch;
     let (asked, anonymous) = (request.conditional.is_some(), request.anonymous);
-    let sent = send(&node, &http, request);
+    let sent = async {
+        node.faults.wait_url("fetcher.task", &url).await;
+        http.fetch(request).await
+    };
     let result = match tokio::time::timeout(node.crawl.rules.settings.hung_after(), sent).await {
         Ok(result) => result,
         Err(_) => hung(&node, &url, asked_at),
@@ -167,15 +170,12 @@ fn hand_over(
                 log::debug!("fetch failed: url={} reason={} detail={:?}", lease.url, fault.failure, fault.detail);
             }
             let parsed = Parsed::bare(lease, Some(permit), ending_of_verdict(&verdict, half));
-            node.mailboxes().deduper.tell(parsed.with_timing(begun, took).answered(status_of(&outcome)));
+            let status = match outcome {
+                FetchOutcome::Answer(answer) => Some(answer.status),
+                FetchOutcome::Fault(_) => None,
+            };
+            node.mailboxes().deduper.tell(Parsed { begun, took, status, ..parsed });
         }
-    }
-}
-
-fn status_of(outcome: &FetchOutcome) -> Option<u16> {
-    match outcome {
-        FetchOutcome::Answer(answer) => Some(answer.status),
-        FetchOutcome::Fault(_) => None,
     }
 }
 
@@ -198,11 +198,6 @@ fn signal_of(anonymous: bool, outcome: &FetchOutcome) -> PaceSignal {
         PaceSignal::Challenge if anonymous => PaceSignal::Neutral,
         signal => signal,
     }
-}
-
-async fn send(node: &Node, http: &Http, request: FetchRequest) -> Result<Fetched, FetchFault> {
-    node.faults.wait_url("fetcher.task", &request.url).await;
-    http.fetch(request).await
 }
 
 /// Every phase of a request has its time-out, so this is a fault of ours: the request is given up, and its Fetcher begins

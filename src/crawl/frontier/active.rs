@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ended, Entry, lease};
+use super::{Ended, Entry, Result, lease};
 use crate::crawl::lease::{Lease, LeaseEnd};
 use crate::crawl::mailbox::Mailbox;
 use crate::crawl::node::Node;
@@ -11,8 +11,8 @@ use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::frontier::{Cursors, RANKS, lower_ranks};
 use crate::domain::rank::Order;
 use crate::storage::keys::HostAt;
+use crate::storage::read;
 use crate::storage::values::{HostCounts, HostState};
-use crate::storage::{StorageError, read};
 
 /// An active host.
 pub(super) struct Active {
@@ -81,13 +81,7 @@ impl Active {
 
     /// Up to `n` leases, the best rank first. Breadth first, no URL is handed out while one of a smaller depth is still on
     /// its way, so that the depths found are those of the shortest paths. Best first, a share goes to the lower ranks.
-    pub fn next_leases(
-        &mut self,
-        node: &Node,
-        end: &LeaseEnd,
-        n: usize,
-        order: Order,
-    ) -> Result<Vec<Lease>, StorageError> {
+    pub fn next_leases(&mut self, node: &Node, end: &LeaseEnd, n: usize, order: Order) -> Result<Vec<Lease>> {
         let mut out = Vec::new();
         if self.all_leased() {
             return Ok(out);
@@ -125,7 +119,7 @@ impl Active {
         n: usize,
         strict: bool,
         out: &mut Vec<Lease>,
-    ) -> Result<(), StorageError> {
+    ) -> Result<()> {
         for rank in ranks.iter().copied() {
             while out.len() < n && !self.all_leased() {
                 let from = self.kept.cursors.from(rank);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::Result;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::{Heads, RANKS};
@@ -10,14 +11,12 @@ use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, SeenKey, Wa
 use crate::storage::ledger::HostNews;
 use crate::storage::tables::{Due, Nearer, Parked, Sitemaps, Table, Waiting};
 use crate::storage::values::Place;
-use crate::storage::{Storage, StorageError, read};
+use crate::storage::{Storage, read};
 
 /// Entries read in one look.
 const LOOK: usize = 64;
 /// Pages to which better ways wait, in one look: there is no hurry to see what else waits.
 const NEARER: usize = 256;
-
-type Result<T> = std::result::Result<T, StorageError>;
 
 /// Lower bounds of `waiting` (for each rank), `parked`, `due` and `sitemaps` over all partitions.
 #[derive(Default)]
@@ -41,9 +40,13 @@ impl Fronts {
             fronts.lower_waiting(key.partition, key.rank, key.order);
             from = WaitingKey { rank: key.rank.saturating_add(1), order: 0, host: HostKey([0; 8]), ..key };
         }
-        load_times::<Parked>(storage, &mut fronts.parked, |k| (k.partition, k.time))?;
-        load_times::<Due>(storage, &mut fronts.due, |k| (k.partition, k.time))?;
-        load_times::<Sitemaps>(storage, &mut fronts.sitemaps, |k| (k.partition, k.time))?;
+        for (heads, firsts) in [
+            (&mut fronts.parked, first_times::<Parked>(storage, |k| (k.partition, k.time))?),
+            (&mut fronts.due, first_times::<Due>(storage, |k| (k.partition, k.time))?),
+            (&mut fronts.sitemaps, first_times::<Sitemaps>(storage, |k| (k.partition, k.time))?),
+        ] {
+            firsts.into_iter().for_each(|(partition, time)| heads.lower(partition.0, time));
+        }
         fronts.look_ahead();
         Ok(fronts)
     }
@@ -129,9 +132,10 @@ impl Fronts {
         let mut out = Vec::new();
         while let Some((partition, last)) = self.ahead.front_mut().filter(|_| out.is_empty()) {
             let range = KeyRange::partition(*partition);
-            let from = last
-                .as_ref()
-                .map_or_else(|| KeyRange::until_time(*partition, date, date).until, |k| after(&k.encode()));
+            let from = match last {
+                Some(last) => after(&last.encode()),
+                None => KeyRange::until_time(*partition, date, date).until,
+            };
             let found = read::scan::<Sitemaps>(storage, &KeyRange { from, until: range.until }, LOOK)?;
             out.extend(found.into_iter().map(|(key, ())| key));
             *last = out.last().copied();
@@ -162,21 +166,21 @@ impl Fronts {
     }
 }
 
-fn load_times<T: Table>(
+/// The first time in each partition of a table whose keys begin with partition and time: a look for each that has any.
+pub(crate) fn first_times<T: Table>(
     storage: &dyn Storage,
-    heads: &mut Heads<UnixMillis>,
     of: impl Fn(&T::Key) -> (Partition, UnixMillis),
-) -> Result<()> {
-    let mut from = Vec::new();
+) -> Result<Vec<(Partition, UnixMillis)>> {
+    let (mut firsts, mut from) = (Vec::new(), Vec::new());
     while let Some(key) = read::first_key_from::<T>(storage, &from)? {
-        let (partition, time) = of(&key);
-        heads.lower(partition.0, time);
-        from = KeyRange::partition(partition).until;
+        let first = of(&key);
+        firsts.push(first);
+        from = KeyRange::partition(first.0).until;
         if from.is_empty() {
             break;
         }
     }
-    Ok(())
+    Ok(firsts)
 }
 
 /// Keys up to `now`; the heads move behind them. A key handed out here leaves its family with its commit; until then a

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use actix::Message;
-
 use crate::base::time::UnixMillis;
 use crate::crawl::lease::LeaseCore;
 use crate::domain::fingerprint::HostKey;
@@ -19,8 +17,6 @@ pub enum Ended {
 }
 
 /// A batch was committed: the new standing of the hosts it touched, and the leases it ended.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Committed {
     /// Hosts whose queue or place changed.
     pub hosts: Vec<HostNews>,
@@ -29,13 +25,9 @@ pub struct Committed {
 }
 
 /// A lease was dropped: its URL is to be taken up again.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct LeaseReturned(pub Arc<LeaseCore>);
 
 /// A Host can take this many more URLs.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Want {
     /// Which.
     pub host: HostKey,
@@ -44,8 +36,6 @@ pub struct Want {
 }
 
 /// A Host gives up its place; it holds no lease any more.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct GaveUp {
     /// Which.
     pub host: HostKey,
@@ -54,11 +44,7 @@ pub struct GaveUp {
 }
 
 /// A commit was lost, or the Store restarted: what was told before may be wrong, read it again.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Reload;
 
 /// Looks for hosts to activate and for URLs whose time has come; also sent when a pause ends.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Look;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::Result;
 use super::deduper::Parsed;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
 use super::mailbox::Mailbox;
@@ -30,14 +31,15 @@ use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::Cursors;
 use crate::domain::rank::RankChooser;
 use crate::domain::reason::{Failure, Rejection};
-use crate::storage::keys::{HostAt, QueueKey};
+use crate::storage::keys::{DueKey, HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
+use crate::storage::read;
 use crate::storage::values::{HostState, QueueEntry, UrlState};
-use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 
 use active::{Active, Kept};
 use heads::Fronts;
+pub(crate) use heads::first_times;
 pub use messages::{Committed, Ended, GaveUp, LeaseReturned, Look, Reload, Want};
 
 /// While so many messages wait before the Store, it is told of no more hosts and URLs whose time has come: they stay due.
@@ -83,13 +85,13 @@ impl Frontier {
     }
 
     fn load(&mut self) {
-        match Fronts::load(&*self.node.storage) {
-            Ok(fronts) => self.fronts = fronts,
-            Err(e) => self.broken(&e),
-        }
+        let loaded = Fronts::load(&*self.node.storage).map(|fronts| self.fronts = fronts);
+        self.look_at(loaded);
     }
 
-    fn broken(&self, error: &StorageError) {
+    /// What came of a look at the disk.
+    fn look_at(&self, looked: Result<()>) {
+        let Err(error) = looked else { return };
         if error.is_latched() {
             return; // the Store is opening the database again, and sends a `Reload` when it has
         }
@@ -99,20 +101,19 @@ impl Frontier {
 
     /// Activates hosts while there is room.
     fn activate(&mut self) {
-        while self.active.len() < self.node.crawl.rules.settings.max_active_hosts() && !self.node.holds() {
-            match self.next_host() {
-                Ok(Some(at)) => {
-                    if let Err(e) = self.wake(at) {
-                        return self.broken(&e);
-                    }
-                }
-                Ok(None) => return,
-                Err(e) => return self.broken(&e),
-            }
-        }
+        let activated = self.wake_hosts();
+        self.look_at(activated);
     }
 
-    fn next_host(&mut self) -> Result<Option<HostAt>, StorageError> {
+    fn wake_hosts(&mut self) -> Result<()> {
+        while self.active.len() < self.node.crawl.rules.settings.max_active_hosts() && !self.node.holds() {
+            let Some(at) = self.next_host()? else { break };
+            self.wake(at)?;
+        }
+        Ok(())
+    }
+
+    fn next_host(&mut self) -> Result<Option<HostAt>> {
         loop {
             let fronts = &self.fronts;
             let Some(rank) = self.chooser.choose(|r| fronts.has(r)) else { return Ok(None) };
@@ -124,7 +125,7 @@ impl Frontier {
         }
     }
 
-    fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
+    fn wake(&mut self, at: HostAt) -> Result<()> {
         moved(); // there may be tens of thousands of hosts to wake, each with reads
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
         if state.orders.holds() {
@@ -155,7 +156,7 @@ impl Frontier {
         let order = self.node.crawl.rules.settings.crawl.order;
         let leases = match active.next_leases(&self.node, &self.end, wants, order) {
             Ok(leases) => leases,
-            Err(e) => return self.broken(&e),
+            Err(e) => return self.look_at(Err(e)),
         };
         if leases.is_empty() {
             if active.kept.leased.is_empty() {
@@ -180,10 +181,8 @@ impl Frontier {
         let live = self.node.crawl.live();
         let (fine, over) = active.within_budget(fine, live.settings.pages_per_host());
         for lease in over {
-            self.node
-                .mailboxes()
-                .deduper
-                .tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget)).judged_by(live.generation));
+            let turned = Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget));
+            self.node.mailboxes().deduper.tell(turned.judged_by(live.generation));
         }
         if fine.is_empty() {
             active.wants = wants; // served again when one of these ends, so that not the whole queue is in flight
@@ -216,7 +215,7 @@ impl Frontier {
     }
 
     /// Active hosts are looked into from their heads on disk.
-    fn begin_at_heads(&mut self) -> Result<(), StorageError> {
+    fn begin_at_heads(&mut self) -> Result<()> {
         let Self { active, node, .. } = self;
         for active in active.values_mut() {
             let counts = read::host_counts(&*node.storage, active.at.crawl(node.crawl.id))?.unwrap_or_default();
@@ -244,16 +243,15 @@ impl Frontier {
         if let Some(kept) = self.kept(&core.queue_key.host) {
             kept.end(&core.url_key, how);
         }
-        if core.state() == LeaseState::Returned
-            && let Err(e) = self.take_back(core)
-        {
-            self.broken(&e);
+        if core.state() == LeaseState::Returned {
+            let taken_back = self.take_back(core);
+            self.look_at(taken_back);
         }
     }
 
     /// A returned URL is to be found again: where it stands now, for it may have been moved since, and by its host, which
     /// may have been passed over meanwhile.
-    fn take_back(&mut self, core: &LeaseCore) -> Result<(), StorageError> {
+    fn take_back(&mut self, core: &LeaseCore) -> Result<()> {
         let key = core.queue_key;
         self.lower(key.host, key.rank, key.order);
         let seen = key.host_crawl().url(core.url_key);
@@ -268,34 +266,34 @@ impl Frontier {
         Ok(())
     }
 
-    fn times(&mut self) {
+    /// What is due by the clock.
+    fn times(&mut self) -> Result<()> {
         if self.node.mailboxes().store.meter.depth() > STORE_IS_BUSY {
-            return;
+            return Ok(());
         }
-        let now = self.node.clock.now();
-        if let Some(after) = self.node.crawl.sitemaps_again() {
-            self.read_sitemaps_again(after);
+        let node = self.node.clone();
+        let (storage, now) = (&*node.storage, node.clock.now());
+        if let Some(after) = node.crawl.sitemaps_again() {
+            let rows = self.sitemaps_to_read(after)?;
+            self.tell_of(rows, Change::ReadAgain);
         }
-        if lock(&self.node.crawl.progress.counters).nearer_to_queue() > 0 {
-            self.follow_nearer();
+        if lock(&node.crawl.progress.counters).nearer_to_queue() > 0 {
+            let pages = self.fronts.next_nearer(storage)?;
+            self.tell_of(pages, Change::FollowNearer); // none when the last are on their way
         }
-        if self.fronts.next_time().is_none_or(|t| t > now) {
-            return;
+        if self.fronts.next_time().is_some_and(|t| t <= now) {
+            for key in self.fronts.parked_until(storage, now)? {
+                self.tell_store(Change::Unpark(key.host_at()));
+            }
+            let due = self.fronts.due_until(storage, now)?;
+            self.tell_of(due, Change::Promote);
         }
-        match self.fronts.parked_until(&*self.node.storage, now) {
-            Ok(keys) => keys.into_iter().for_each(|k| self.tell_store(Change::Unpark(k.host_at()))),
-            Err(e) => self.broken(&e),
-        }
-        match self.fronts.due_until(&*self.node.storage, now) {
-            Ok(keys) if keys.is_empty() => {}
-            Ok(keys) => self.tell_store(Change::Promote(keys)),
-            Err(e) => self.broken(&e),
-        }
+        Ok(())
     }
 
     /// Visits are dated, for each is a capture. One that lies in the future was dated by a wrong clock: whether `after` has passed
     /// since nobody knows, and it is made again.
-    fn read_sitemaps_again(&mut self, after: Duration) {
+    fn sitemaps_to_read(&mut self, after: Duration) -> Result<Vec<DueKey>> {
         let date = self.node.clock.date();
         let before = UnixMillis(date.0.saturating_sub(millis(after)));
         let jumps = self.node.clock.last_jump();
@@ -303,22 +301,14 @@ impl Frontier {
             self.jump = jumps;
             self.fronts.look_ahead();
         }
-        let rows = self.fronts.visited_until(&*self.node.storage, before).and_then(|mut rows| {
-            rows.extend(self.fronts.visited_after(&*self.node.storage, date.plus(AHEAD))?);
-            Ok(rows)
-        });
-        match rows {
-            Ok(rows) if rows.is_empty() => {}
-            Ok(rows) => self.tell_store(Change::ReadAgain(rows)),
-            Err(e) => self.broken(&e),
-        }
+        let mut rows = self.fronts.visited_until(&*self.node.storage, before)?;
+        rows.extend(self.fronts.visited_after(&*self.node.storage, date.plus(AHEAD))?);
+        Ok(rows)
     }
 
-    fn follow_nearer(&mut self) {
-        match self.fronts.next_nearer(&*self.node.storage) {
-            Ok(pages) if pages.is_empty() => {} // the last are on their way
-            Ok(pages) => self.tell_store(Change::FollowNearer(pages)),
-            Err(e) => self.broken(&e),
+    fn tell_of<K>(&self, keys: Vec<K>, change: impl FnOnce(Vec<K>) -> Change) {
+        if !keys.is_empty() {
+            self.tell_store(change(keys));
         }
     }
 
@@ -337,7 +327,8 @@ impl Frontier {
 
     fn look(&mut self) {
         self.node.faults.pass("frontier.look");
-        self.times();
+        let looked = self.times();
+        self.look_at(looked);
         if self.held && !self.node.holds() && self.node.crawl.lease_room() > 0 {
             self.held = false;
             self.serve_all();
@@ -443,7 +434,7 @@ impl Handles<Reload> for Frontier {
         self.forget_resting();
         self.resting.values_mut().for_each(|kept| kept.cursors = Cursors::default());
         if let Err(e) = self.begin_at_heads() {
-            return self.broken(&e);
+            return self.look_at(Err(e));
         }
         self.load();
         self.serve_all();

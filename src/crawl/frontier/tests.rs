@@ -6,7 +6,6 @@ use super::*;
 use crate::base::sync::lock;
 use crate::crawl::bench::{Bench, started};
 use crate::crawl::mailbox::probe::Told;
-use crate::crawl::supervise::Kind as ActorKind;
 use crate::domain::reach::Reach;
 use crate::storage::keys::SeenKey;
 use crate::storage::tables::Nearer;
@@ -20,13 +19,20 @@ thread_local! {
 
 /// Nobody is started: what the host would be told is kept.
 fn nobody(node: &Arc<Node>, _: HostAt, state: &HostState) -> Mailbox<Host> {
-    let (mailbox, told) = Mailbox::probe(ActorKind::Politeness, &node.telemetry.metrics);
+    let (mailbox, told) = Mailbox::probe(&node.telemetry.metrics);
     HOSTS.with_borrow_mut(|hosts| hosts.push((state.name.clone(), told)));
     mailbox
 }
 
 fn told(host: &str) -> Told {
     HOSTS.with_borrow(|hosts| hosts.iter().rev().find(|(name, _)| name == host).unwrap().1.clone())
+}
+
+/// A Frontier that has just begun, with these links queued.
+fn with(set: &[&str], links: &[(&str, u16)], test: impl FnOnce(&Bench, &mut Frontier, &mut Ctx<Frontier>)) {
+    let bench = Bench::new(set);
+    bench.queue(links);
+    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| test(&bench, frontier, ctx));
 }
 
 fn want(frontier: &mut Frontier, ctx: &mut Ctx<Frontier>, bench: &Bench, host: &str, n: usize) -> Vec<Lease> {
@@ -40,24 +46,21 @@ fn tails(leases: &[Lease]) -> Vec<&str> {
 
 #[test]
 fn the_best_rank_comes_first_and_within_it_what_was_found_first() {
-    let bench = Bench::new(&["crawl.order=mixed"]);
-    bench.queue(&[("http://h.test/deep", 40), ("http://h.test/a", 1), ("http://h.test/b", 1), ("http://h.test/", 0)]);
-    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
-        let leases = want(frontier, ctx, &bench, "h.test", 10);
+    let links = [("http://h.test/deep", 40), ("http://h.test/a", 1), ("http://h.test/b", 1), ("http://h.test/", 0)];
+    with(&["crawl.order=mixed"], &links, |bench, frontier, ctx| {
+        let leases = want(frontier, ctx, bench, "h.test", 10);
         assert_eq!(tails(&leases), ["/", "/a", "/b", "/deep"]);
     });
 }
 
 #[test]
 fn no_url_is_leased_twice_and_one_that_was_dropped_is_leased_again() {
-    let bench = Bench::new(&[]);
-    bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
-    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
-        let mut first = want(frontier, ctx, &bench, "h.test", 1);
+    with(&[], &[("http://h.test/a", 1), ("http://h.test/b", 1)], |bench, frontier, ctx| {
+        let mut first = want(frontier, ctx, bench, "h.test", 1);
         assert_eq!(tails(&first), ["/a"]);
-        let second = want(frontier, ctx, &bench, "h.test", 5);
+        let second = want(frontier, ctx, bench, "h.test", 5);
         assert_eq!(tails(&second), ["/b"], "the other is out");
-        assert!(want(frontier, ctx, &bench, "h.test", 5).is_empty(), "both are out");
+        assert!(want(frontier, ctx, bench, "h.test", 5).is_empty(), "both are out");
         drop(first.pop());
         let returned = bench.frontier.take::<LeaseReturned>();
         assert_eq!(returned.len(), 1, "a lease that is dropped tells the Frontier");
@@ -70,10 +73,8 @@ fn no_url_is_leased_twice_and_one_that_was_dropped_is_leased_again() {
 
 #[test]
 fn a_new_life_retires_the_hosts_of_the_former_one_and_takes_up_what_was_dropped_meanwhile() {
-    let bench = Bench::new(&[]);
-    bench.queue(&[("http://h.test/a", 1)]);
-    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
-        let leases = want(frontier, ctx, &bench, "h.test", 5);
+    with(&[], &[("http://h.test/a", 1)], |bench, frontier, ctx| {
+        let leases = want(frontier, ctx, bench, "h.test", 5);
         let former = told("h.test");
         drop(leases); // told to a Frontier that is dead by then
         bench.frontier.take::<LeaseReturned>();
@@ -81,18 +82,16 @@ fn a_new_life_retires_the_hosts_of_the_former_one_and_takes_up_what_was_dropped_
         next.started(ctx);
         assert_eq!(former.take::<Retire>().len(), 1);
         assert!(bench.node.crawl.leases.is_empty(), "swept");
-        assert_eq!(tails(&want(&mut next, ctx, &bench, "h.test", 5)), ["/a"]);
+        assert_eq!(tails(&want(&mut next, ctx, bench, "h.test", 5)), ["/a"]);
     });
 }
 
 #[test]
 fn while_the_crawl_is_paused_nothing_is_leased_and_a_look_after_it_serves_who_waited() {
-    let bench = Bench::new(&[]);
-    bench.queue(&[("http://h.test/a", 1)]);
-    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
+    with(&[], &[("http://h.test/a", 1)], |bench, frontier, ctx| {
         let paused = &bench.node.crawl.switches.paused;
         paused.store(true, Ordering::Release);
-        assert!(want(frontier, ctx, &bench, "h.test", 5).is_empty());
+        assert!(want(frontier, ctx, bench, "h.test", 5).is_empty());
         paused.store(false, Ordering::Release);
         frontier.handle(Look, ctx);
         assert_eq!(told("h.test").take::<Leases>().len(), 1);
@@ -101,9 +100,7 @@ fn while_the_crawl_is_paused_nothing_is_leased_and_a_look_after_it_serves_who_wa
 
 #[test]
 fn a_host_that_gives_up_is_retired_and_its_end_is_told_to_the_store() {
-    let bench = Bench::new(&[]);
-    bench.queue(&[("http://h.test/a", 1)]);
-    started(Frontier::new(bench.node.clone(), nobody), |frontier, ctx| {
+    with(&[], &[("http://h.test/a", 1)], |bench, frontier, ctx| {
         let host = bench.host("h.test").host;
         frontier.handle(GaveUp { host, until: None }, ctx);
         assert_eq!(told("h.test").take::<Retire>().len() + HOSTS.with_borrow(|all| all[0].1.take::<Retire>().len()), 1);

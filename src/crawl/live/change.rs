@@ -45,9 +45,7 @@ pub struct SettingsPatch {
 /// A value that the configuration would not take either, a key that needs a restart, or a Store that does not commit.
 pub async fn change(node: &Arc<Node>, wish: SettingsPatch) -> Result<SettingsChange, ControlError> {
     let turn = node.crawl.live.turn().await;
-    let mut record = stored(node)?;
-    check_taken_back(&record, &wish)?;
-    let changed = lay_over(&mut record.overlay, &wish.changes);
+    let (mut record, changed) = wished(node, &wish)?;
     if changed.is_empty() {
         return Ok(unchanged(node));
     }
@@ -124,7 +122,7 @@ pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), Control
     record.readmit = None;
     let live = node.crawl.live();
     let scope = node.crawl.rules.scope(&live.settings, &node.crawl.rules.seeds(), []).map_err(wrong)?;
-    commit(node, Arc::new(turn), &record, Arc::new(Draft { live, scope })).await
+    commit(node, turn, &record, Draft { live, scope }).await
 }
 
 /// What a change would make of the rules, without making it.
@@ -132,12 +130,9 @@ pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), Control
 /// # Errors
 /// As [`change`].
 pub(crate) async fn draft(node: &Arc<Node>, wish: &SettingsPatch) -> Result<(Draft, Vec<ChangedKey>), ControlError> {
-    let mut record = stored(node)?;
-    check_taken_back(&record, wish)?;
-    let changed = lay_over(&mut record.overlay, &wish.changes);
-    let (of_thread, overlay, live) = (node.clone(), record.overlay, node.crawl.live());
-    let make = move || Draft::make(&of_thread, live.base.clone(), &overlay, live.generation.saturating_add(1));
-    let draft = off_thread(make).await?;
+    let (record, changed) = wished(node, wish)?;
+    let live = node.crawl.live();
+    let draft = Draft::make(node, live.base.clone(), &record.overlay, live.generation.saturating_add(1)).await?;
     Ok((draft, changed))
 }
 
@@ -168,10 +163,14 @@ fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -
     SettingsChange { generation, at: node.clock.date(), by: by.to_owned(), undoes, undone: false, changed }
 }
 
-/// A key that is taken back must be one; what was laid over by a version that had more keys can be forgotten.
-fn check_taken_back(record: &LiveSettings, wish: &SettingsPatch) -> Result<(), ControlError> {
+/// The record with what is asked for, and the keys that it changes. One that is taken back must be a key; what was laid
+/// over by a version that had more of them can be forgotten.
+fn wished(node: &Node, wish: &SettingsPatch) -> Result<(LiveSettings, Vec<ChangedKey>), ControlError> {
+    let mut record = stored(node)?;
     let mut back = wish.changes.iter().filter(|(key, value)| value.is_null() && !record.overlay.contains_key(*key));
-    back.try_for_each(|(key, _)| check_changeable(key)).map_err(refused)
+    back.try_for_each(|(key, _)| check_changeable(key)).map_err(refused)?;
+    let changed = lay_over(&mut record.overlay, &wish.changes);
+    Ok((record, changed))
 }
 
 /// Lays changes over what was changed before; gives those that make a difference.
@@ -192,8 +191,7 @@ fn lay_over(overlay: &mut BTreeMap<String, String>, changes: &BTreeMap<String, J
 
 /// The keys that may change and do.
 fn differences(old: &Layers, new: &Layers) -> Result<Vec<ChangedKey>, ConfigError> {
-    let shown = |layers: &Layers| layers.show();
-    let pairs = shown(old)?.into_iter().zip(shown(new)?);
+    let pairs = old.show()?.into_iter().zip(new.show()?);
     // Of a host's proxy the password is not shown, and may be all that differs.
     let hosts_differ = old.form()?.host != new.form()?.host;
     let differ = |a: &Shown, b: &Shown| a.json != b.json || (hosts_differ && a.key == "host");
@@ -220,22 +218,23 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Hosts that joined another scope join this one.
-    pub fn join(&mut self, other: &Scope) {
-        self.scope.join_all(other);
-    }
-
-    /// Checks settings as the configuration would be checked, and makes rules of them.
-    fn make(
-        node: &Node,
+    /// Checks settings as the configuration would be checked, and makes rules of them. Patterns may take long to
+    /// compile: not on the thread of the endpoint.
+    async fn make(
+        node: &Arc<Node>,
         base: Arc<Layers>,
         overlay: &BTreeMap<String, String>,
         generation: u32,
     ) -> Result<Self, ControlError> {
-        let settings = over(&base, overlay).and_then(|layers| layers.load()).map_err(refused)?;
-        let settings = node.crawl.rules.settings.taking_up(&settings);
-        let scope = node.crawl.rules.scope(&settings, &node.crawl.rules.seeds(), []).map_err(wrong)?;
-        Ok(Self { live: Arc::new(Live::new(settings, base, generation)), scope })
+        let (node, overlay) = (node.clone(), overlay.clone());
+        let made = tokio::task::spawn_blocking(move || -> Result<Self, ControlError> {
+            let settings = over(&base, &overlay).and_then(|layers| layers.load()).map_err(refused)?;
+            let settings = node.crawl.rules.settings.taking_up(&settings);
+            let scope = node.crawl.rules.scope(&settings, &node.crawl.rules.seeds(), []).map_err(wrong)?;
+            Ok(Self { live: Arc::new(Live::new(settings, base, generation)), scope })
+        });
+        let gone = |_| ControlError::Unavailable("the check of the settings was given up; see the log".into());
+        made.await.map_err(gone)?
     }
 }
 
@@ -247,22 +246,14 @@ async fn carry_out(
     mut record: LiveSettings,
     entry: SettingsChange,
 ) -> Result<SettingsChange, ControlError> {
-    let (for_draft, overlay, generation) = (node.clone(), record.overlay.clone(), entry.generation);
-    let draft = off_thread(move || Draft::make(&for_draft, base, &overlay, generation)).await?;
+    let generation = entry.generation;
+    let draft = Draft::make(node, base, &record.overlay, generation).await?;
     record.history.push(entry.clone());
     trim(&mut record)?;
-    commit(node, Arc::new(turn), &record, Arc::new(draft)).await?;
+    commit(node, turn, &record, draft).await?;
     let keys: Vec<&str> = entry.changed.iter().map(|c| c.key.as_str()).collect();
     log::info!("settings changed: generation={generation} by={} keys={}", entry.by, keys.join(","));
     Ok(entry)
-}
-
-/// Patterns may take long to compile: not on the thread of the endpoint.
-async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ControlError> + Send + 'static,
-) -> Result<T, ControlError> {
-    let gone = |_| ControlError::Unavailable("the check of the settings was given up; see the log".into());
-    tokio::task::spawn_blocking(work).await.map_err(gone)?
 }
 
 /// Forgets the oldest changes beyond what is kept.
@@ -281,12 +272,8 @@ fn trim(record: &mut LiveSettings) -> Result<(), ControlError> {
 /// Has the Store commit the record; by that commit the rules are put in force. A commit that is lost (an actor died, the
 /// disk refused) is handed in again. The turn ends with the last attempt, also when nobody waits for it any more. Once the
 /// Store has closed its files, at the end of a run, it is kept for the next start.
-async fn commit(
-    node: &Arc<Node>,
-    turn: Arc<Turn>,
-    record: &LiveSettings,
-    draft: Arc<Draft>,
-) -> Result<(), ControlError> {
+async fn commit(node: &Arc<Node>, turn: Turn, record: &LiveSettings, draft: Draft) -> Result<(), ControlError> {
+    let (turn, draft) = (Arc::new(turn), Arc::new(draft));
     let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
     let max_depth = draft.live.settings.max_depth();
     loop {

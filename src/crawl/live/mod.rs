@@ -10,9 +10,8 @@ mod change;
 mod start;
 mod trial;
 pub mod views;
-mod warning;
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -62,7 +61,9 @@ impl Live {
 
     /// The rules of the host with this name: those of the first `[[host]]` section that matches, else the general ones.
     pub fn host_rules(&self, name: &str) -> HostRules {
-        HostRules::of(&self.settings, name)
+        let settings = &self.settings;
+        let connections = usize::try_from(settings.max_connections(name)).unwrap_or(1);
+        HostRules { pace: settings.pace_rules_for(name), connections, own_site: settings.is_own_site(name) }
     }
 }
 
@@ -70,15 +71,15 @@ pub use change::{SettingsPatch, change, readmitted, reload, undo};
 pub(crate) use change::{changed_views, draft, refused_by_storage, stored, undoing};
 pub use start::resync;
 pub(crate) use start::{AtStart, at_start};
-pub(crate) use trial::Trial;
-pub(crate) use warning::{check as check_warnings, may_harm};
+pub(crate) use trial::{Trial, check_warnings, may_harm};
 
 /// Where the rules in force are kept.
 pub struct LiveCell {
     now: RwLock<Arc<Live>>,
     generation: AtomicU32,
     turn: Arc<Mutex<()>>,
-    readmitting: AtomicUsize,
+    /// Held by whoever judges rejected URLs again.
+    readmitting: Arc<()>,
 }
 
 /// The turn of whoever changes the rules: one at a time, until the change is committed or lost.
@@ -88,7 +89,7 @@ impl LiveCell {
     /// A cell with the first rules of a run.
     pub fn new(live: Live) -> Self {
         let generation = AtomicU32::new(live.generation);
-        Self { now: RwLock::new(Arc::new(live)), generation, turn: Arc::default(), readmitting: AtomicUsize::new(0) }
+        Self { now: RwLock::new(Arc::new(live)), generation, turn: Arc::default(), readmitting: Arc::default() }
     }
 
     /// What holds now.
@@ -103,7 +104,7 @@ impl LiveCell {
 
     /// True while rejected URLs are judged again: the work is not at its end, though no URL is queued.
     pub fn is_readmitting(&self) -> bool {
-        self.readmitting.load(Ordering::Acquire) > 0
+        Arc::strong_count(&self.readmitting) > 1
     }
 
     /// Waits for the turn to change them.
@@ -119,20 +120,13 @@ impl LiveCell {
 }
 
 /// Rejected URLs are being judged again, or about to be, until it is dropped.
-pub struct Readmitting(Arc<Node>);
+pub struct Readmitting(#[expect(dead_code, reason = "held for its count")] Arc<()>);
 
 impl Readmitting {
     /// From here on.
     #[must_use]
     pub fn begin(node: &Arc<Node>) -> Self {
-        node.crawl.live.readmitting.fetch_add(1, Ordering::AcqRel);
-        Self(node.clone())
-    }
-}
-
-impl Drop for Readmitting {
-    fn drop(&mut self) {
-        self.0.crawl.live.readmitting.fetch_sub(1, Ordering::AcqRel);
+        Self(node.crawl.live.readmitting.clone())
     }
 }
 

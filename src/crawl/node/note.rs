@@ -48,9 +48,8 @@ impl Node {
             Ending::Wait { .. } | Ending::Rejected(_) | Ending::Done(_) | Ending::Kept(_) => {}
         }
         if let Some(capture) = &page.capture {
-            self.telemetry
-                .metrics
-                .stored(u64::from(capture.how != DoneKind::Unstored), u64::from(capture.how.is_revisit()));
+            let (stored, revisits) = (capture.how != DoneKind::Unstored, capture.how.is_revisit());
+            self.telemetry.metrics.stored(stored.into(), revisits.into());
             self.telemetry.metrics.received(capture.bytes);
             capture.remarks.notes.iter().for_each(|note| self.telemetry.metrics.note(*note));
             let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));
@@ -121,11 +120,8 @@ impl Node {
         let unread = consumers.held_after().map_or(0, |after| shown.saturating_sub(after));
         self.telemetry.metrics.feed(shown, unread);
         self.telemetry.metrics.clock_ahead(self.clock.ahead());
-        self.telemetry.metrics.memory(
-            self.permits.memory.max,
-            stats.memory,
-            self.crawl.filter.bytes.load(Ordering::Relaxed),
-        );
+        let filter = self.crawl.filter.bytes.load(Ordering::Relaxed);
+        self.telemetry.metrics.memory(self.permits.memory.max, stats.memory, filter);
         self.telemetry.metrics.in_hand(status.in_flight, self.permits.parsing.load(Ordering::Relaxed));
         self.telemetry.metrics.dns(self.net.resolver.stats());
         self.telemetry.metrics.listening(self.telemetry.events.listeners(), self.telemetry.events.missed());

@@ -81,7 +81,7 @@ impl Permits {
     /// A place for a page that needs no request, whatever the window; none when the node ends.
     pub async fn page(&self) -> Option<PagePermit> {
         self.window.held.fetch_add(1, Ordering::AcqRel);
-        self.placed(PagePermit { place: None, window: self.window.clone() }).await
+        self.placed().await
     }
 
     /// What a request needs: room in the window, a page permit, then a place on the wire, always in this order.
@@ -89,11 +89,10 @@ impl Permits {
         while !self.window.enter() {
             self.window.freed.notified().await;
         }
-        let page = PagePermit { place: None, window: self.window.clone() };
         if self.window.room() > 0 {
             self.window.freed.notify_one(); // one word may stand for several places
         }
-        let page = self.placed(page).await?;
+        let page = self.placed().await?;
         let wire = self.fetches.clone().acquire_owned().await.ok()?;
         Some((page, wire))
     }
@@ -110,7 +109,9 @@ impl Permits {
         self.window.answered(held.saturating_sub(on_wire));
     }
 
-    async fn placed(&self, mut page: PagePermit) -> Option<PagePermit> {
+    /// The permit of a page that is in the window; dropped before it has its place, it leaves the window.
+    async fn placed(&self) -> Option<PagePermit> {
+        let mut page = PagePermit { place: None, window: self.window.clone() };
         page.place = Some(self.pages.clone().acquire_owned().await.ok()?);
         Some(page)
     }

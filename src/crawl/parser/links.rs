@@ -81,7 +81,8 @@ pub(super) fn found<'p>(
     }
     if node.crawl.rules.settings.crawl.ascend {
         if lease.entry.seed {
-            collected.add_own_folders(node, &lease.url); // of a seed, or of where it redirects to
+            let own = lease.url.folders(); // of a seed, or of where it redirects to
+            own.for_each(|folder| collected.find(node.prints.url(&folder), folder, true));
         }
         add_folders(node, &mut collected.known, &mut collected.found);
     }
@@ -101,9 +102,8 @@ pub(super) fn refuse(node: &Node, lease: &Lease, why: UrlError, text: &str) -> b
     if why.is_fault() {
         let reason = why.rejection().as_str();
         log::debug!("link is no URL that can be asked for: url={} link={text:?} reason={reason}", lease.url);
-        node.telemetry
-            .troubles
-            .tally(reason, format!("{} on {}", text.chars().take(SHOWN).collect::<String>(), lease.url));
+        let shown: String = text.chars().take(SHOWN).collect();
+        node.telemetry.troubles.tally(reason, format!("{shown} on {}", lease.url));
     }
     why.is_fault()
 }
@@ -155,13 +155,15 @@ fn context(link: &FoundLink<'_>) -> &'static str {
 }
 
 /// Links on their way: each URL is followed once, each URL with its place and text is listed once.
+#[derive(Default)]
 struct Collected<'p> {
     follow: bool,
     /// The way to what is found.
-    reach: Reach,
+    depth: u16,
+    limit: Option<u16>,
     via: Arc<str>,
     origin: Arc<str>,
-    own: UrlKey,
+    own: Option<UrlKey>,
     known: KeySet<UrlKey>,
     /// With the hash of the text.
     listed: KeySet<(UrlKey, LinkKind, u64)>,
@@ -180,26 +182,19 @@ impl<'p> Collected<'p> {
     fn new(lease: &Lease, reach: Reach, follow: bool) -> Self {
         Self {
             follow,
-            reach: Reach { depth: reach.depth.saturating_add(1), ..reach },
+            depth: reach.depth.saturating_add(1),
+            limit: reach.limit,
             via: Arc::from(lease.url.as_str()),
-            origin: origin(lease),
-            own: lease.core().url_key,
-            known: KeySet::default(),
-            listed: KeySet::default(),
-            found: Vec::new(),
-            sitemaps: Vec::new(),
-            named: KeySet::default(),
-            unfollowed: Vec::new(),
-            shunned: KeySet::default(),
-            outlinks: Vec::new(),
-            refused: false,
+            origin: lease.origin(),
+            own: Some(lease.core().url_key),
+            ..Self::default()
         }
     }
 
     fn add(&mut self, node: &Node, link: FoundLink<'p>) {
         let Ok(url) = &link.url else { return };
         let key = node.prints.url(url);
-        if key == self.own {
+        if Some(key) == self.own {
             return; // a link to itself is none
         }
         if self.listed.insert((key, link.kind, node.prints.text(link.text))) {
@@ -223,14 +218,13 @@ impl<'p> Collected<'p> {
         }
         if self.named.insert(key) {
             let found = FoundAs::SitemapFile { nesting: 0 };
-            self.sitemaps.push(NewUrl { depth: self.reach.depth.saturating_sub(1), found, ..self.link(url) });
+            self.sitemaps.push(NewUrl { depth: self.depth.saturating_sub(1), found, ..self.link(url) });
         }
     }
 
     fn link(&self, url: PageUrl) -> NewUrl {
-        let Reach { depth, limit } = self.reach;
         let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
-        NewUrl { limit, via, origin, ..NewUrl::link(url, depth) }
+        NewUrl { limit: self.limit, via, origin, ..NewUrl::link(url, self.depth) }
     }
 
     fn find(&mut self, key: UrlKey, url: PageUrl, follow: bool) {
@@ -239,10 +233,6 @@ impl<'p> Collected<'p> {
             let new = self.link(url);
             if follow { self.found.push(new) } else { self.unfollowed.push(new) }
         }
-    }
-
-    fn add_own_folders(&mut self, node: &Node, url: &PageUrl) {
-        url.folders().for_each(|folder| self.find(node.prints.url(&folder), folder, true));
     }
 }
 
@@ -277,13 +267,8 @@ fn hop(node: &Node, lease: &Lease, Reach { depth, limit }: Reach, to: &PageUrl) 
     let via = Some(Arc::from(lease.url.as_str()));
     let (hops, seed) = (lease.entry.hops.saturating_add(1), lease.entry.seed);
     let found = lease.entry.found; // a sitemap may be moved
-    let (url, origin) = (to.clone(), Some(origin(lease)));
+    let (url, origin) = (to.clone(), Some(lease.origin()));
     NewUrl { limit, hops, seed, via, origin, found, ..NewUrl::link(url, depth) }
-}
-
-/// The seed that what is found here goes back to.
-pub(super) fn origin(lease: &Lease) -> Arc<str> {
-    Arc::from(lease.entry.origin.as_deref().unwrap_or(lease.url.as_str()))
 }
 
 fn join_scope(node: &Node, target: &PageUrl, seed: &PageUrl) {

@@ -13,7 +13,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use actix::Message;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 
 use super::lease::{Lease, Stage};
@@ -28,8 +27,6 @@ use crate::net::protocol::Fetched;
 use crate::storage::values::PageRecord;
 
 /// A document to be read. Dropping it gives back lease and permit.
-#[derive(Message)]
-#[rtype(result = "()")]
 #[expect(missing_docs, reason = "each name says it")]
 pub struct Parse {
     pub lease: Lease,

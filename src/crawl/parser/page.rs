@@ -1,5 +1,6 @@
 //! One page: from the exchange to its links, facts and records.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,7 +20,7 @@ use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
 use crate::net::protocol::Fetched;
-use crate::storage::ledger::{Ending, LinkChange};
+use crate::storage::ledger::Ending;
 use crate::storage::values::{AsSitemap, DoneKind, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
 use crate::warc::exchange::{Said, Tools, payload_of};
@@ -64,14 +65,16 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
             // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
             log::error!("page not archived, it is tried again later: url={} error={e}", lease.url);
             let ending = Ending::Retry { at: node.after_spill(&lease.core().url_key), reason: Failure::Spill };
-            return Parsed::bare(lease, Some(permit), ending).with_timing(begun, fetched.timings.total);
+            return Parsed { begun, took: fetched.timings.total, ..Parsed::bare(lease, Some(permit), ending) };
         }
     };
     let change = found.change;
     let mut record = PageRecord {
         how: how(&verdict),
         remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, (&onward, found.refused)) },
-        ..record(&lease, begun, &fetched, &looked, payload, &change)
+        payload_digest: payload.0,
+        out_links: u32::try_from(change.new.len() + change.turned.len()).unwrap_or(u32::MAX),
+        ..record(&lease, begun, &fetched, &looked)
     };
     record = after(last.as_deref(), record);
     let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict, None));
@@ -123,42 +126,29 @@ fn archived(
     fetched: &Fetched,
     said: Option<&Said<'_>>,
 ) -> Result<(Option<PageRecords>, WarcDigest), String> {
-    let built = match (node.faults.check("parser.archive"), said) {
-        (Err(e), _) => Err(e.to_string()),
-        (Ok(()), None) => payload_of(fetched).map(|payload| (None, payload)).map_err(|e| e.to_string()),
-        (Ok(()), Some(said)) => {
-            let records = tools.page((&lease.url, &lease.entry), begun, fetched, said).map_err(|e| e.to_string());
-            records.map(|records| {
-                let payload = records.payload_digest();
-                (Some(records), payload)
-            })
-        }
+    let mut build = || -> Result<_, Box<dyn Error>> {
+        node.faults.check("parser.archive")?;
+        let Some(said) = said else { return Ok((None, payload_of(fetched)?)) };
+        let records = tools.page((&lease.url, &lease.entry), begun, fetched, said)?;
+        let payload = records.payload_digest();
+        Ok((Some(records), payload))
     };
+    let built = build().map_err(|e| e.to_string());
     node.faults.pass("parser.archived");
     built.inspect_err(|e| node.spill_failed(e))
 }
 
-fn record(
-    lease: &Lease,
-    begun: UnixMillis,
-    fetched: &Fetched,
-    looked: &Inspection,
-    payload: WarcDigest,
-    links: &LinkChange,
-) -> PageRecord {
+fn record(lease: &Lease, begun: UnixMillis, fetched: &Fetched, looked: &Inspection) -> PageRecord {
     let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
-    let out_links = links.new.len() + links.turned.len();
     PageRecord {
         status: fetched.status,
         took_ms: u32::try_from(fetched.timings.total.as_millis()).unwrap_or(u32::MAX),
         mime: Some(short(&looked.mime, 128)).filter(|mime| !mime.is_empty()),
         bytes: fetched.body.len(),
-        payload_digest: payload.0,
         content: looked.content,
         etag: fetched.header("etag").map(|v| short(&v, 256)),
         last_modified: fetched.header("last-modified").map(|v| short(&v, 64)),
         title: title.map(|t| short(t, TITLE)),
-        out_links: u32::try_from(out_links).unwrap_or(u32::MAX),
         depth: lease.entry.depth,
         hops: lease.entry.hops,
         cut: fetched.cut,

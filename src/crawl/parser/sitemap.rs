@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::links::{Found, origin, refuse};
+use super::links::{Found, refuse};
 use crate::content::html::Page;
 use crate::content::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
 use crate::crawl::admit::admit;
@@ -68,12 +68,14 @@ struct Chosen<'n> {
 impl<'n> Chosen<'n> {
     fn new(node: &'n Node, lease: &'n Lease, reach: Reach) -> Self {
         let entry = &lease.entry;
-        let expected = entry.found.is_sitemap();
-        let sites = Sites::of(&lease.url, entry.via.as_deref(), expected).given(is_given(lease));
+        let (expected, via) = (entry.found.is_sitemap(), entry.via.as_deref());
+        // The operator has given it: it is a seed, or a seed names it.
+        let given = entry.seed || is_named_by_seed(entry.found, via, entry.origin.as_deref());
+        let sites = Sites::of(&lease.url, via, expected).given(given);
         Self {
             chooser: Chooser::new(sites, entry.found, node.crawl.rules.settings.sitemaps.file_rules()),
             via: Arc::from(lease.url.as_str()),
-            origin: origin(lease),
+            origin: lease.origin(),
             new: Vec::new(),
             turned: Vec::new(),
             node,
@@ -108,12 +110,6 @@ impl<'n> Chosen<'n> {
             ..NewUrl::link(url, depth)
         }
     }
-}
-
-/// Whether the operator has given the sitemap: it is a seed, or a seed names it.
-fn is_given(lease: &Lease) -> bool {
-    let entry = &lease.entry;
-    entry.seed || is_named_by_seed(entry.found, entry.via.as_deref(), entry.origin.as_deref())
 }
 
 /// How a URL ends. That nothing lies where a sitemap might have been is no failure: nobody had said that one does.

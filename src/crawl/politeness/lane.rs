@@ -8,8 +8,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::pacers::{Place, pacers};
-use super::reach::RobotsUnreachable;
-use super::robots::{self, Standing};
+use super::robots::{self, RobotsUnreachable};
 use super::{Inbox, Next};
 use crate::base::clock::Stopwatch;
 use crate::base::time::UnixMillis;
@@ -45,6 +44,7 @@ const FIRST: u32 = 1;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// See the module's text.
+#[derive(Clone)]
 pub(super) struct Lane {
     pub node: Arc<Node>,
     pub at: HostAt,
@@ -101,7 +101,8 @@ impl Lane {
             Ok(judged) => judged,
             Err(turned) => return self.turn_away(lease, turned).await,
         };
-        if self.has_no_room(&lease) {
+        // A body for which there was no room on our disk is not begun again before there is some.
+        if self.node.permits.spill.is_short() && self.node.spilled(&lease.core().url_key) > 0 {
             let at = self.node.after_spill(&lease.core().url_key);
             self.end(lease, Ending::Wait { at, reason: Failure::Spill }, 0).await;
             return Next::GoOn;
@@ -111,10 +112,7 @@ impl Lane {
         let (route, permits) = match core.held(Stage::Host, self.prepare(&lease)).await {
             Ok(ready) => ready,
             Err(NotReady::Unreachable(failure)) => return self.without_fetch(lease, failure).await,
-            Err(NotReady::Disallowed) => {
-                self.end(lease, Ending::Rejected(Rejection::Robots), 0).await;
-                return Next::GoOn;
-            }
+            Err(NotReady::Disallowed) => return self.turn_away(lease, (Rejection::Robots, 0)).await,
             Err(NotReady::RobotsUnreachable(away)) => return self.out_of_reach(lease, away).await,
             Err(NotReady::Later(until)) => return Next::GiveUp(Some(until)),
         };
@@ -134,11 +132,6 @@ impl Lane {
         Next::GoOn
     }
 
-    /// A body for which there was no room on our disk is not begun again before there is some.
-    fn has_no_room(&self, lease: &Lease) -> bool {
-        self.node.permits.spill.is_short() && self.node.spilled(&lease.core().url_key) > 0
-    }
-
     /// The capture that a URL had before it was queued once more.
     pub(super) fn last_capture(&self, lease: &Lease) -> Option<Box<PageRecord>> {
         let (again, core) = (lease.entry.again.as_ref()?, lease.core());
@@ -151,12 +144,7 @@ impl Lane {
         let url = &lease.url;
         self.node.faults.pass_url("host.visit", url);
         let route = self.route(url).await.map_err(NotReady::Unreachable)?;
-        match self.robots_allow(lease).await {
-            Standing::Allowed => {}
-            Standing::Disallowed => return Err(NotReady::Disallowed),
-            Standing::Unreachable(away) => return Err(NotReady::RobotsUnreachable(away)),
-            Standing::Later(until) => return Err(NotReady::Later(until)),
-        }
+        self.robots_allow(lease).await?;
         let place = Place { host: url.host(), address: route.ip(), pacer: &self.pacer };
         let permits = self.send_permits(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(NotReady::Later)?;
         Ok((route, permits))
@@ -193,12 +181,10 @@ impl Lane {
     async fn without_fetch(&self, lease: Lease, failure: Failure) -> Next {
         let ending = ending_of(&self.node, &FetchOutcome::Fault(failure), &lease, self.last_capture(&lease).as_deref());
         self.end(lease, ending, 0).await;
-        match failure {
-            Failure::DnsFailed => {
-                Next::GiveUp(Some(self.node.clock.now().plus(self.node.crawl.rules.settings.dns.servfail)))
-            }
-            _ => Next::GoOn,
+        if failure != Failure::DnsFailed {
+            return Next::GoOn;
         }
+        Next::GiveUp(Some(self.node.clock.now().plus(self.node.crawl.rules.settings.dns.servfail)))
     }
 
     /// Ends a URL without a request. It takes a permit all the same: what ends without waiting for a host would else fill
@@ -209,7 +195,7 @@ impl Lane {
         }
     }
 
-    /// Ends a queued URL that the rules do not want any more.
+    /// Ends a queued URL that robots.txt forbids, or that the rules do not want any more.
     async fn turn_away(&self, lease: Lease, (reason, generation): (Rejection, u32)) -> Next {
         self.end(lease, Ending::Rejected(reason), generation).await;
         Next::GoOn
@@ -238,12 +224,8 @@ impl Lane {
         let limit = self.node.crawl.rules.settings.hung_after().max(self.node.net.resolver.patience());
         let found = bounded(limit, "the resolver", resolved).await;
         let addresses = found.map_err(|fault| fault.failure())?;
-        let allowed: Vec<_> = addresses
-            .iter()
-            .copied()
-            .filter(|a| self.node.net.guard.check(url.host(), *a).is_ok())
-            .take(MOST_ADDRESSES)
-            .collect();
+        let is_allowed = |address: &SocketAddr| self.node.net.guard.check(url.host(), *address).is_ok();
+        let allowed: Vec<_> = addresses.into_iter().filter(is_allowed).take(MOST_ADDRESSES).collect();
         if allowed.is_empty() { Err(Failure::AddressRefused) } else { Ok(allowed) }
     }
 
@@ -271,10 +253,8 @@ impl Lane {
             let Some(slot) = pacers.take(&self.node.clock).await else { return std::future::pending().await };
             self.node.faults.pass("host.slot");
             if !self.may_go(host, &slot, live.generation) {
-                let now = self.node.clock.now();
-                if worth_waiting.is_some()
-                    && now.since(began) > self.node.crawl.rules.settings.frontier.host_quantum.time
-                {
+                let (now, quantum) = (self.node.clock.now(), &self.node.crawl.rules.settings.frontier.host_quantum);
+                if worth_waiting.is_some() && now.since(began) > quantum.time {
                     return Err(now);
                 }
                 continue;
@@ -304,16 +284,11 @@ impl Lane {
     }
 
     /// Waits, without any token, until the time has come and nothing is on hold.
-    async fn earliest(
-        &self,
-        host: &HostKey,
-        pacers: &Pacers,
-        worth_waiting: Option<Duration>,
-    ) -> Result<(), UnixMillis> {
+    async fn earliest(&self, host: &HostKey, pacers: &Pacers, patience: Option<Duration>) -> Result<(), UnixMillis> {
         loop {
             let earliest = pacers.earliest();
             let wait = earliest.since(self.node.clock.now());
-            if worth_waiting.is_some_and(|most| wait > most) {
+            if patience.is_some_and(|most| wait > most) {
                 return Err(earliest);
             }
             if !wait.is_zero() {
@@ -327,10 +302,10 @@ impl Lane {
     }
 
     /// What robots.txt of the URL's scheme, host and port says; fetched here when there is no fresh copy.
-    async fn robots_allow(&self, lease: &Lease) -> Standing {
+    async fn robots_allow(&self, lease: &Lease) -> Result<(), NotReady> {
         let url = &lease.url;
         if !self.node.crawl.rules.settings.politeness.respect_robots {
-            return Standing::Allowed;
+            return Ok(());
         }
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.pacer) {
             return standing;
@@ -338,7 +313,7 @@ impl Lane {
         // Else it would keep the host's place for as long as that.
         let earliest = self.pacer.earliest();
         if earliest.since(self.node.clock.now()) > WORTH_WAITING {
-            return Standing::Later(earliest);
+            return Err(NotReady::Later(earliest));
         }
         let _one_at_a_time = self.robots.fetching.lock().await; // may last: who holds it waits for the host's slot
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.pacer) {
@@ -371,7 +346,7 @@ impl Route {
 }
 
 /// Why a URL is not requested now.
-enum NotReady {
+pub(super) enum NotReady {
     /// No address to connect to.
     Unreachable(Failure),
     /// robots.txt forbids it.

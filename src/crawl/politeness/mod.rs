@@ -7,7 +7,6 @@
 
 mod lane;
 mod pacers;
-mod reach;
 mod robots;
 mod robots_request;
 mod sitemaps;
@@ -20,15 +19,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix::fut::wrap_future;
-use actix::{ActorContext, AsyncContext, Context, Message};
+use actix::{ActorContext, AsyncContext};
 use tokio::sync::Notify;
 
 use super::lease::Lease;
 use super::mailbox::Mailbox;
 use super::node::Node;
-use super::slot::Pacer;
 use super::supervise::{Guarded, Kind};
-use super::worker::{Behavior, Ctx, Handles, Tools, Worker};
+use super::worker::{Behavior, Ctx, Handles, Tools};
 use crate::base::time::UnixMillis;
 use crate::storage::keys::HostAt;
 use crate::storage::values::HostState;
@@ -38,13 +36,9 @@ pub(crate) use robots::{Nowhere, follow, rules_of, value_of};
 pub use targets::Targets;
 
 /// URLs for a Host.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Leases(pub Vec<Lease>);
 
 /// There is nothing more for this Host: end.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Retire;
 
 /// Leases waiting in memory; shared by the lanes of one Host.
@@ -57,41 +51,29 @@ struct Inbox {
 
 /// The actor.
 pub struct Host {
-    node: Arc<Node>,
-    at: HostAt,
     name: Arc<str>,
-    mailbox: Mailbox<Self>,
     retired: Arc<AtomicBool>,
-    pacer: Arc<Pacer>,
-    inbox: Rc<Inbox>,
-    robots: Rc<robots::Cache>,
+    /// As each of its lanes begins.
+    lane: Lane,
 }
 
 impl Host {
     /// A fresh one.
-    pub fn new(node: Arc<Node>, at: HostAt, name: &str, mailbox: Mailbox<Self>, retired: Arc<AtomicBool>) -> Self {
+    pub fn new(node: Arc<Node>, at: HostAt, name: &str, retired: Arc<AtomicBool>) -> Self {
         node.faults.pass("host.new");
         let pacer = pacers::own(&node, at, name);
-        Self {
-            name: Arc::from(name),
-            inbox: Rc::new(Inbox::default()),
-            robots: Rc::new(robots::Cache::default()),
-            node,
-            at,
-            mailbox,
-            retired,
-            pacer,
-        }
+        let (inbox, robots, since) = (Rc::default(), Rc::default(), node.clock.now());
+        let lane = Lane { node, at, pacer, inbox, robots, since, pages: 0, guess: false };
+        Self { name: Arc::from(name), retired, lane }
     }
 }
 
 /// Starts the actor of a host on this thread, under supervision.
 pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
-    let (mailbox, receiver) = Mailbox::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
-    let retired = Arc::new(AtomicBool::new(false));
-    let host = Host::new(node.clone(), at, &state.name, mailbox.clone(), retired.clone());
-    let (stats, worker) = (mailbox.meter.stats.clone(), Worker::new(host, Tools::of(&mailbox, node)));
-    Guarded::spawn(Context::with_receiver(receiver), worker, node.clone(), retired, stats);
+    let (mailbox, receiver) = Mailbox::of(state.name.as_str(), &node.telemetry.metrics);
+    let retired = Arc::<AtomicBool>::default();
+    let host = Host::new(node.clone(), at, &state.name, retired.clone());
+    Guarded::spawn(receiver, host, Tools::of(&mailbox, node), node.clone(), retired);
     mailbox
 }
 
@@ -104,22 +86,13 @@ impl Behavior for Host {
     }
 
     fn fresh(&self) -> Self {
-        Self::new(self.node.clone(), self.at, &self.name, self.mailbox.clone(), self.retired.clone())
+        Self::new(self.lane.node.clone(), self.lane.at, &self.name, self.retired.clone())
     }
 
     fn started(&mut self, ctx: &mut Ctx<Self>) {
-        for _ in 0..self.node.crawl.live().host_rules(&self.name).connections.max(1) {
-            let lane = Lane {
-                node: self.node.clone(),
-                at: self.at,
-                pacer: self.pacer.clone(),
-                inbox: self.inbox.clone(),
-                robots: self.robots.clone(),
-                since: self.node.clock.now(),
-                pages: 0,
-                guess: false,
-            };
-            ctx.spawn(wrap_future(lane.run()));
+        self.lane.since = self.lane.node.clock.now();
+        for _ in 0..self.lane.node.crawl.live().host_rules(&self.name).connections.max(1) {
+            ctx.spawn(wrap_future(self.lane.clone().run()));
         }
     }
 }
@@ -128,9 +101,9 @@ impl Handles<Leases> for Host {
     const POINT: Option<&str> = Some("host.leases");
 
     fn handle(&mut self, Leases(leases): Leases, _: &mut Ctx<Self>) {
-        self.inbox.asked.set(false);
-        self.inbox.leases.borrow_mut().extend(leases);
-        self.inbox.news.notify_waiters();
+        self.lane.inbox.asked.set(false);
+        self.lane.inbox.leases.borrow_mut().extend(leases);
+        self.lane.inbox.news.notify_waiters();
     }
 }
 
@@ -139,7 +112,7 @@ impl Handles<Retire> for Host {
 
     fn handle(&mut self, _: Retire, ctx: &mut Ctx<Self>) {
         self.retired.store(true, Ordering::Release);
-        self.inbox.leases.borrow_mut().clear();
+        self.lane.inbox.leases.borrow_mut().clear();
         ctx.stop();
     }
 }

@@ -54,11 +54,6 @@ pub(super) fn pacers(node: &Node, live: &Live, place: &Place<'_>) -> Pacers {
     Pacers::new(groups, pacer.clone())
 }
 
-/// The pacer of a host that is not this lane's own.
-pub(super) fn of_host(node: &Node, host: &str) -> Arc<Pacer> {
-    own(node, HostAt::of(&node.prints, host), host)
-}
-
 /// A host's pacer, with the gap that the operator says. Where there is none its state is read now, and not by whoever starts the host:
 /// between that look and this one the Store may have written a back-off, and have let the former pacer go.
 pub(super) fn own(node: &Node, at: HostAt, name: &str) -> Arc<Pacer> {

@@ -11,9 +11,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::time::Duration;
 
-use super::lane::Lane;
-use super::reach::RobotsUnreachable;
+use super::lane::{Lane, NotReady};
 use super::{pacers, sitemaps};
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Announced;
@@ -46,16 +46,14 @@ fn is_of_the_host(fault: Failure) -> bool {
         || matches!(fault, F::TlsCertificate | F::TlsOld | F::Proxy)
 }
 
-/// What robots.txt means for a URL now.
-pub(super) enum Standing {
-    /// Go on.
-    Allowed,
-    /// A rule forbids it.
-    Disallowed,
-    /// It cannot be reached: nothing of its scheme, host and port is fetched for now.
-    Unreachable(RobotsUnreachable),
-    /// It must be asked for first, and its host's time lies too far off.
-    Later(UnixMillis),
+/// A robots.txt that cannot be had, and no copy of it.
+pub(super) struct RobotsUnreachable {
+    /// When it is asked for again.
+    pub until: UnixMillis,
+    /// Why there was no answer, if there was none.
+    pub fault: Option<Failure>,
+    /// That costs its URLs an attempt, whoever asks.
+    pub charged: bool,
 }
 
 /// One kept robots.txt: what holds for us. Its text, up to half a megabyte, is on disk.
@@ -71,12 +69,6 @@ impl Kept {
         Self { copy: value.copy, rules, fault }
     }
 
-    /// Whether its fault costs a page an attempt also where nothing need come to an end, so that a dead host does. What happened
-    /// to robots.txt alone says little about the page until it has happened again and again.
-    fn is_charged(&self) -> bool {
-        self.fault.is_some_and(|fault| is_of_the_host(fault) || self.copy.failures > PATIENT)
-    }
-
     /// Its text, as it is on disk; none when that is not there as it was learned.
     fn text(&self, node: &Node, key: RobotsKey) -> Option<Vec<u8>> {
         if self.copy.fetched.0 == 0 {
@@ -86,8 +78,11 @@ impl Kept {
         stored.filter(|stored| stored.copy.fetched == self.copy.fetched).map(|stored| stored.text)
     }
 
+    /// Its fault costs a page an attempt also where nothing need come to an end, so that a dead host does. What
+    /// happened to robots.txt alone says little about the page until it has happened again and again.
     fn away(&self, now: UnixMillis) -> RobotsUnreachable {
-        RobotsUnreachable { until: self.copy.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
+        let charged = self.fault.is_some_and(|fault| is_of_the_host(fault) || self.copy.failures > PATIENT);
+        RobotsUnreachable { until: self.copy.retry_at.unwrap_or(now), fault: self.fault, charged }
     }
 }
 
@@ -123,32 +118,29 @@ pub(crate) enum Nowhere {
 
 impl Cache {
     /// What holds for `url` by the copy at hand; `None` when one must be fetched first.
-    pub fn standing(&self, node: &Node, at: HostAt, url: &PageUrl, pacer: &Pacer) -> Option<Standing> {
+    pub fn standing(&self, node: &Node, at: HostAt, url: &PageUrl, pacer: &Pacer) -> Option<Result<(), NotReady>> {
         let place = (url.scheme(), url.port());
         if !self.kept.borrow().contains_key(&place) {
             let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
             self.keep(place, Kept::new(node, &stored, None), pacer);
         }
-        let is_due = self
-            .kept
-            .borrow()
-            .get(&place)
-            .is_none_or(|kept| node.crawl.rules.robots.is_due(&kept.copy, node.clock.now()));
-        (!is_due).then(|| self.says(node, url))
+        let is_due = |kept: &Kept| node.crawl.rules.robots.is_due(&kept.copy, node.clock.now());
+        let is_fresh = self.kept.borrow().get(&place).is_some_and(|kept| !is_due(kept));
+        is_fresh.then(|| self.says(node, url))
     }
 
     /// What the copy at hand says, though another may be due; without one nothing is allowed.
-    pub fn says(&self, node: &Node, url: &PageUrl) -> Standing {
+    pub fn says(&self, node: &Node, url: &PageUrl) -> Result<(), NotReady> {
         let now = node.clock.now();
         let kept = self.kept.borrow();
         let Some(kept) = kept.get(&(url.scheme(), url.port())) else {
-            return Standing::Unreachable(RobotsUnreachable { until: now, fault: None, charged: false });
+            return Err(NotReady::RobotsUnreachable(RobotsUnreachable { until: now, fault: None, charged: false }));
         };
         match node.crawl.rules.robots.standing(&kept.copy, now) {
-            RobotsAccess::AllowAll => Standing::Allowed,
-            RobotsAccess::DisallowAll => Standing::Unreachable(kept.away(now)),
-            RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.asked_tail()) => Standing::Allowed,
-            RobotsAccess::Fetched | RobotsAccess::Stale => Standing::Disallowed,
+            RobotsAccess::AllowAll => Ok(()),
+            RobotsAccess::DisallowAll => Err(NotReady::RobotsUnreachable(kept.away(now))),
+            RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.asked_tail()) => Ok(()),
+            RobotsAccess::Fetched | RobotsAccess::Stale => Err(NotReady::Disallowed),
         }
     }
 
@@ -192,10 +184,8 @@ impl Cache {
             pace: Some(pacer.pace().encode()),
             sitemaps: Box::default(),
         };
-        let commit = match learned.status {
-            Ok(answer) => Commit { records: answer.records, ..Commit::bare(change) },
-            Err(_) => Commit::bare(change),
-        };
+        let records = learned.status.map(|answer| answer.records).unwrap_or_default();
+        let commit = Commit { records, ..Commit::bare(change) };
         if found.is_empty() {
             node.mailboxes().store.tell(commit);
         } else {
@@ -292,10 +282,12 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         scope.judge_sitemap(target).is_err()
     };
     follow(&lane.node.crawl.rules, url, is_ruled_out, async |here| {
-        if here.host() == url.host() {
-            return lane.request_robots(here, &lane.pacer).await;
+        let host = here.host();
+        if host == url.host() {
+            return lane.ask_robots(here, &lane.pacer, Duration::MAX).await;
         }
-        lane.request_cross_host_robots(here, &pacers::of_host(&lane.node, here.host())).await
+        let pacer = pacers::own(&lane.node, HostAt::of(&lane.node.prints, host), host);
+        lane.ask_robots_elsewhere(here, &pacer).await
     })
     .await
 }

@@ -23,34 +23,12 @@ pub(super) fn announced(node: &Node, lease: &Lease, rules: &RobotsRules) -> Vec<
     let Ok(robots) = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") else {
         return Vec::new();
     };
-    let named = rules.sitemaps().iter().map(String::as_str);
-    let found = FoundAs::SitemapFile { nesting: 0 };
-    let files = at(node, lease, &robots, named.take(settings.max_files), found);
-    if !files.is_empty() || !settings.well_known {
-        return files;
-    }
-    at(node, lease, &robots, WELL_KNOWN.into_iter(), FoundAs::WellKnown)
-}
-
-fn at<'t>(
-    node: &Node,
-    lease: &Lease,
-    robots: &PageUrl,
-    texts: impl Iterator<Item = &'t str>,
-    found: FoundAs,
-) -> Vec<NewUrl> {
-    let (base, via) = (robots.to_url(), Arc::from(robots.as_str()));
-    let entry = &lease.entry;
-    let origin: Arc<str> = Arc::from(entry.origin.as_deref().unwrap_or(lease.url.as_str()));
-    let new = |url| NewUrl {
-        limit: entry.limit,
-        via: Some(Arc::clone(&via)),
-        origin: Some(Arc::clone(&origin)),
-        found,
-        ..NewUrl::link(url, entry.depth)
-    };
-    let join = |text: &str| match node.crawl.rules.canon.join(&base, text.trim(), None) {
-        Ok(url) => Some(url),
+    let (base, via, origin) = (robots.to_url(), Arc::<str>::from(robots.as_str()), lease.origin());
+    let at = |text: &str, found| match node.crawl.rules.canon.join(&base, text.trim(), None) {
+        Ok(url) => {
+            let (limit, via, origin) = (lease.entry.limit, Some(via.clone()), Some(origin.clone()));
+            Some(NewUrl { limit, via, origin, found, ..NewUrl::link(url, lease.entry.depth) })
+        }
         Err(why) => {
             node.telemetry.metrics.link_refused(why);
             log::debug!(
@@ -59,5 +37,10 @@ fn at<'t>(
             None
         }
     };
-    texts.filter_map(join).map(new).collect()
+    let named = rules.sitemaps().iter().take(settings.max_files);
+    let files: Vec<NewUrl> = named.filter_map(|text| at(text, FoundAs::SitemapFile { nesting: 0 })).collect();
+    if !files.is_empty() || !settings.well_known {
+        return files;
+    }
+    WELL_KNOWN.into_iter().filter_map(|text| at(text, FoundAs::WellKnown)).collect()
 }

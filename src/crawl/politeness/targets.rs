@@ -1,6 +1,6 @@
 //! Places to which robots.txt of other hosts redirect, as they answered: many hosts may lead to one, which is asked once.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -18,13 +18,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// The answers kept, at most some 8 MB.
 #[derive(Default)]
-pub struct Targets(Mutex<Kept>);
-
-#[derive(Default)]
-struct Kept {
-    answers: HashMap<String, Known>,
-    oldest: VecDeque<String>,
-}
+pub struct Targets(Mutex<VecDeque<(String, Known)>>);
 
 struct Known {
     at: UnixMillis,
@@ -37,7 +31,7 @@ impl Targets {
     /// The answer of that place, when it is younger than `max_age`.
     pub(super) fn known(&self, url: &PageUrl, now: UnixMillis, max_age: Duration) -> Option<Report> {
         let kept = lock(&self.0);
-        let known = kept.answers.get(url.as_str()).filter(|known| now.since(known.at) < max_age)?;
+        let (_, known) = kept.iter().find(|(place, known)| place == url.as_str() && now.since(known.at) < max_age)?;
         let Known { status, text, location, .. } = known;
         let (text, location) = (text.clone(), location.clone());
         let answer = RobotsAnswer { status: *status, text, location, records: Vec::new() }; // the archive has it already
@@ -57,19 +51,13 @@ impl Targets {
         }
         let text = robots.text.clone().filter(|text| text.len() <= LONGEST);
         let known = Known { at: now, status: robots.status, text, location: robots.location.clone() };
-        lock(&self.0).put(url.as_str().to_owned(), known);
-    }
-}
-
-impl Kept {
-    fn put(&mut self, url: String, known: Known) {
-        if self.answers.insert(url.clone(), known).is_none() {
-            self.oldest.push_back(url);
+        let mut kept = lock(&self.0);
+        match kept.iter_mut().find(|(place, _)| place == url.as_str()) {
+            Some((_, former)) => *former = known,
+            None => kept.push_back((url.as_str().to_owned(), known)),
         }
-        if self.oldest.len() > KEPT
-            && let Some(oldest) = self.oldest.pop_front()
-        {
-            self.answers.remove(&oldest);
+        if kept.len() > KEPT {
+            kept.pop_front();
         }
     }
 }
@@ -115,7 +103,8 @@ mod tests {
     fn the_number_kept_is_bounded() {
         let targets = Targets::default();
         (0..KEPT + 5).for_each(|n| targets.keep(&url(&format!("/{n}")), &answer(404, None), UnixMillis(1)));
-        let kept = lock(&targets.0);
-        assert_eq!((kept.answers.len(), kept.oldest.len()), (KEPT, KEPT));
+        assert_eq!(lock(&targets.0).len(), KEPT);
+        let known = |n: usize| targets.known(&url(&format!("/{n}")), UnixMillis(1), AGE).is_some();
+        assert!(!known(4) && known(5));
     }
 }

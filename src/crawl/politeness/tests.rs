@@ -16,9 +16,11 @@ use crate::storage::{Batch, Storage as _, tables};
 /// The gap of the settings below; an answer's end is rounded up to a whole millisecond.
 const GAP: Duration = Duration::from_millis(20 + 1);
 
-fn bench(more: &[&str]) -> Bench {
-    let set = ["dns.overrides={ '*.test' = '127.0.0.1:8500' }", "politeness.min_delay=20ms"];
-    Bench::new(&[&set, more].concat())
+/// With these links queued.
+fn bench(links: &[(&str, u16)]) -> Bench {
+    let bench = Bench::new(&["dns.overrides={ '*.test' = '127.0.0.1:8500' }", "politeness.min_delay=20ms"]);
+    bench.queue(links);
+    bench
 }
 
 /// Starts the host and gives it all that is queued.
@@ -50,18 +52,13 @@ async fn quiet() {
 
 #[test]
 fn a_host_started_with_a_state_from_before_its_back_off_asks_for_nothing() {
-    let bench = bench(&[]);
-    bench.queue(&[("http://h.test/a", 1)]);
+    let bench = bench(&[("http://h.test/a", 1)]);
     let at = bench.host("h.test");
     let old = crate::storage::read::host_state(&*bench.storage, at).unwrap().unwrap();
     let mut pace = Pace::new();
     let throttled = PaceSignal::Throttled { retry_after: Some(Duration::from_secs(7_200)) };
-    pace.finished(
-        bench.node.clock.now(),
-        Duration::ZERO,
-        throttled,
-        &bench.node.crawl.live().host_rules("h.test").pace,
-    );
+    let rules = bench.node.crawl.live().host_rules("h.test").pace;
+    pace.finished(bench.node.clock.now(), Duration::ZERO, throttled, &rules);
     let mut batch = Batch::new();
     batch.put::<tables::HostState>(&at, &HostState { pace: pace.encode(), ..old.clone() });
     bench.storage.write(&batch).unwrap();
@@ -80,8 +77,7 @@ fn a_host_started_with_a_state_from_before_its_back_off_asks_for_nothing() {
 
 #[test]
 fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_last_answer() {
-    let bench = bench(&[]);
-    bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
+    let bench = bench(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
     System::new().block_on(async {
         let mailbox = started(&bench).await;
         let robots = bench.fetcher.next::<Fetch>().await;
@@ -107,8 +103,7 @@ fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_la
 
 #[test]
 fn what_robots_txt_forbids_is_turned_away_without_a_request() {
-    let bench = bench(&[]);
-    bench.queue(&[("http://h.test/private", 1)]);
+    let bench = bench(&[("http://h.test/private", 1)]);
     System::new().block_on(async {
         let mailbox = started(&bench).await;
         answer(bench.fetcher.next::<Fetch>().await, 200, Some("User-agent: *\nDisallow: /private"));
@@ -122,8 +117,7 @@ fn what_robots_txt_forbids_is_turned_away_without_a_request() {
 
 #[test]
 fn a_request_that_dies_gives_its_url_and_its_slot_back() {
-    let bench = bench(&[]);
-    bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
+    let bench = bench(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
     System::new().block_on(async {
         let mailbox = started(&bench).await;
         answer(bench.fetcher.next::<Fetch>().await, 404, None);

@@ -36,14 +36,10 @@ impl Thread {
 
 /// All threads of this process together.
 pub(super) fn of_process() -> Option<Cpu> {
-    let mut sum = Cpu::default();
-    for task in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        let Some(cpu) = fs::read_to_string(task.path().join("schedstat")).ok().and_then(|text| times(&text)) else {
-            continue; // it has just ended
-        };
-        sum = Cpu { ran: sum.ran + cpu.ran, waited: sum.waited + cpu.waited, ..sum };
-    }
-    Some(sum)
+    let tasks = fs::read_dir("/proc/self/task").ok()?.flatten();
+    // One may have just ended.
+    let had = tasks.filter_map(|task| times(&fs::read_to_string(task.path().join("schedstat")).ok()?));
+    Some(had.fold(Cpu::default(), |sum, cpu| Cpu { ran: sum.ran + cpu.ran, waited: sum.waited + cpu.waited, ..sum }))
 }
 
 fn times(schedstat: &str) -> Option<Cpu> {
@@ -121,11 +117,8 @@ mod tests {
 
     #[test]
     fn the_form_of_the_system_is_read() {
-        assert_eq!(
-            times("1500000 2000000 7\n"),
-            Some(Cpu { runnable: false, ..cpu(1, 2, false).unwrap() })
-                .map(|c| Cpu { ran: Duration::from_micros(1_500), ..c })
-        );
+        let read = Cpu { ran: Duration::from_micros(1_500), ..cpu(1, 2, false).unwrap() };
+        assert_eq!(times("1500000 2000000 7\n"), Some(read));
         assert_eq!(times("x"), None);
         assert_eq!(is_runnable("12 (a) b) R 1 2"), Some(true));
         assert_eq!(is_runnable("12 (store) S 1 2"), Some(false));

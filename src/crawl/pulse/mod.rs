@@ -35,7 +35,7 @@ const SHORTEST: Duration = Duration::from_millis(250);
 /// The beats of all threads.
 #[derive(Default)]
 pub struct Pulses {
-    all: Mutex<Vec<Pulse>>,
+    all: Mutex<Vec<Arc<Beats>>>,
     made: AtomicU64,
 }
 
@@ -49,14 +49,10 @@ pub fn moved() {
     MINE.with_borrow(|mine| mine.iter().filter_map(Weak::upgrade).for_each(|beats| beats.moved()));
 }
 
-struct Pulse {
-    id: u64,
-    name: &'static str,
-    beats: Arc<Beats>,
-}
-
 #[derive(Default)]
 struct Beats {
+    id: u64,
+    name: &'static str,
     count: AtomicU64,
     /// It has nothing to do, and need not move.
     rests: AtomicBool,
@@ -69,6 +65,15 @@ struct Beats {
 impl Beats {
     fn moved(&self) {
         self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.rests.load(Ordering::Acquire)
+    }
+
+    fn seen(&self) -> Seen {
+        let cpu = self.thread.get().and_then(Option::as_ref).and_then(Thread::cpu);
+        Seen { id: self.id, name: self.name, beats: self.count.load(Ordering::Relaxed), cpu }
     }
 
     /// The thread that calls this is that of the pulse.
@@ -95,11 +100,11 @@ pub struct Seen {
 
 impl Pulses {
     fn add(&self, name: &'static str, rests: bool) -> Arc<Beats> {
-        let beats = Arc::new(Beats { rests: AtomicBool::new(rests), ..Beats::default() });
         let id = self.made.fetch_add(1, Ordering::Relaxed);
+        let beats = Arc::new(Beats { id, name, rests: AtomicBool::new(rests), ..Beats::default() });
         let mut all = lock(&self.all);
-        all.retain(|p| Arc::strong_count(&p.beats) > 1 || !p.beats.rests.load(Ordering::Acquire));
-        all.push(Pulse { id, name, beats: beats.clone() });
+        all.retain(|beats| Arc::strong_count(beats) > 1 || beats.is_busy());
+        all.push(beats.clone());
         beats
     }
 
@@ -126,17 +131,13 @@ impl Pulses {
     /// Since when the worker of that name that is longest at it has had its piece of work; none when all rest.
     pub fn at_work_since(&self, name: &str) -> Option<UnixMillis> {
         let all = lock(&self.all);
-        let busy = all.iter().filter(|p| p.name == name && !p.beats.rests.load(Ordering::Acquire));
-        busy.map(|p| UnixMillis(p.beats.since.load(Ordering::Relaxed))).min()
+        let busy = all.iter().filter(|beats| beats.name == name && beats.is_busy());
+        busy.map(|beats| UnixMillis(beats.since.load(Ordering::Relaxed))).min()
     }
 
     /// Who has something to do, and how often it has moved so far.
     pub fn seen(&self) -> Vec<Seen> {
-        let all = lock(&self.all);
-        let busy = all.iter().filter(|p| !p.beats.rests.load(Ordering::Acquire));
-        let cpu = |p: &Pulse| p.beats.thread.get().and_then(Option::as_ref).and_then(Thread::cpu);
-        busy.map(|p| Seen { id: p.id, name: p.name, beats: p.beats.count.load(Ordering::Relaxed), cpu: cpu(p) })
-            .collect()
+        lock(&self.all).iter().filter(|beats| beats.is_busy()).map(|beats| beats.seen()).collect()
     }
 }
 
@@ -166,15 +167,9 @@ impl Drop for AtWork<'_> {
 /// Who has stood still for how long, as far as it is to blame for that.
 #[derive(Default)]
 struct Stillness {
-    threads: HashMap<u64, Still>,
+    /// By their numbers: as they were at the last look, and how long they have stood.
+    threads: HashMap<u64, (Seen, Duration)>,
     process: Option<Cpu>,
-}
-
-/// As it was at the last look.
-struct Still {
-    beats: u64,
-    cpu: Option<Cpu>,
-    stood: Duration,
 }
 
 impl Stillness {
@@ -189,17 +184,14 @@ impl Stillness {
         self.threads.retain(|id, _| seen.iter().any(|s| s.id == *id));
         let mut blocked = None;
         for s in seen {
-            let Some(still) = self.threads.get_mut(&s.id) else {
-                self.threads.insert(s.id, Still { beats: s.beats, cpu: s.cpu, stood: Duration::ZERO });
-                continue;
+            let still = match self.threads.get(&s.id) {
+                Some((last, stood)) if last.beats == s.beats => {
+                    *stood + cpu::blamed(last.cpu, s.cpu, between) / if starved { STARVED } else { 1 }
+                }
+                _ => Duration::ZERO,
             };
-            if still.beats != s.beats {
-                still.stood = Duration::ZERO;
-            } else {
-                still.stood += cpu::blamed(still.cpu, s.cpu, between) / if starved { STARVED } else { 1 };
-            }
-            (still.beats, still.cpu) = (s.beats, s.cpu);
-            blocked = blocked.or((still.stood > most).then_some(s.name));
+            self.threads.insert(s.id, (*s, still));
+            blocked = blocked.or((still > most).then_some(s.name));
         }
         blocked
     }
@@ -282,12 +274,9 @@ mod tests {
         assert_eq!(looks(&|_| had(Duration::ZERO, Duration::ZERO, true), &idle), None, "never");
         assert_eq!(looks(&|n| had(LOOK * n, Duration::ZERO, true), &idle), Some(LOOKS + 1), "in a circle");
         assert_eq!(looks(&idle, &idle), Some(LOOKS + 1), "blocked");
+        // It may wait for another thread that does not run.
         let starved = |n: u32| had(LOOK / 100 * n, LOOK * 3 * n, false);
-        assert_eq!(
-            looks(&idle, &starved),
-            Some(LOOKS * STARVED + 1),
-            "it may wait for another thread that does not run"
-        );
+        assert_eq!(looks(&idle, &starved), Some(LOOKS * STARVED + 1));
     }
 
     #[test]

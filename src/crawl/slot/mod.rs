@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,11 +17,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::base::clock::Clock;
 use crate::base::invariant::{Invariant, uphold};
+use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceRules, PaceSignal, PaceWhy};
-
-use crate::base::sync::lock;
 
 /// A request for the sake of another host, whose robots.txt redirects here, has a turn after so many of the host's own. Else
 /// many hosts could slow one down by leading there.
@@ -30,8 +29,8 @@ const OWN_FIRST: u32 = 8;
 /// Paces the requests of one host, or of a group of hosts, and hands out its slots.
 pub struct Pacer {
     free: Arc<Semaphore>,
-    /// Lanes of the host itself that are queued for a slot.
-    own: AtomicUsize,
+    /// Held by each lane of the host itself that is queued for a slot.
+    own: Arc<()>,
     /// The turn of those who come for the sake of other hosts: one at a time.
     cross_host: Arc<Semaphore>,
     /// Until when they are turned away, in milliseconds: what they came for was out of reach.
@@ -42,6 +41,7 @@ pub struct Pacer {
 }
 
 /// A pace with its rules, and whether it is on disk as it is.
+#[derive(Default)]
 struct Standing {
     pace: Pace,
     stored: bool,
@@ -67,10 +67,6 @@ impl Standing {
     fn apply(&mut self) {
         self.rules = self.said.map_or_else(|| self.set.clone(), |delay| self.set.with_min_delay(delay));
         self.change(Pace::take_up);
-    }
-
-    fn begun_one(&mut self) {
-        self.since_cross_host = self.since_cross_host.saturating_add(1);
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
@@ -113,14 +109,6 @@ impl Pacer {
         }
     }
 
-    /// A token returns: false when it is one too many.
-    fn takes_back(&self) -> bool {
-        let mut standing = lock(&self.standing);
-        let keeps = standing.owed == 0;
-        standing.owed = standing.owed.saturating_sub(1);
-        keeps
-    }
-
     /// The earliest moment of the next request.
     pub fn earliest(&self) -> UnixMillis {
         lock(&self.standing).pace.earliest()
@@ -146,9 +134,9 @@ impl Pacer {
     }
 
     /// A lane of the host itself is queued, until this is dropped.
-    pub fn queue(&self) -> Queued<'_> {
-        self.own.fetch_add(1, Ordering::AcqRel);
-        Queued(&self.own)
+    #[must_use]
+    pub fn queue(&self) -> Arc<()> {
+        self.own.clone()
     }
 
     /// The turn of whoever comes for the sake of another host; `None` only when the registry was closed.
@@ -158,7 +146,7 @@ impl Pacer {
 
     /// Whether such a request may be begun beside the host's own.
     pub fn lets_cross_host(&self) -> bool {
-        self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_cross_host >= OWN_FIRST
+        Arc::strong_count(&self.own) == 1 || lock(&self.standing).since_cross_host >= OWN_FIRST
     }
 
     /// Nobody is to come for the sake of another host before `until`.
@@ -179,15 +167,6 @@ impl Pacer {
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
         let permit = self.free.clone().acquire_owned().await.ok()?;
         Some(Slot { pacer: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, permit: Some(permit) })
-    }
-}
-
-/// See [`Pacer::queue`].
-pub struct Queued<'s>(&'s AtomicUsize);
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -249,7 +228,10 @@ impl Slot {
 
     fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
-        lock(&self.pacer.standing).begun_one();
+        {
+            let mut standing = lock(&self.pacer.standing);
+            standing.since_cross_host = standing.since_cross_host.saturating_add(1);
+        }
         if !self.pacer.between_starts.is_zero() {
             self.pacer.change(|pace, _| pace.hold_until(now.plus(self.pacer.between_starts), PaceWhy::Gap));
         }
@@ -296,9 +278,11 @@ impl Drop for Slot {
             let end = self.end();
             self.pacer.change(|pace, rules| pace.wait_one_full_gap(end, rules));
         }
-        if !self.pacer.takes_back()
+        let mut standing = lock(&self.pacer.standing);
+        if standing.owed > 0
             && let Some(permit) = self.permit.take()
         {
+            standing.owed -= 1;
             permit.forget();
         }
     }
@@ -336,17 +320,12 @@ impl PacerRules {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
             standing: Mutex::new(Standing {
                 pace,
-                stored: false,
                 rules: self.pace.clone(),
                 set: self.pace,
-                said: None,
-                generation: 0,
                 connections: self.connections.max(1),
-                owed: 0,
-                since_cross_host: 0,
-                debt: Duration::ZERO,
+                ..Standing::default()
             }),
-            own: AtomicUsize::new(0),
+            own: Arc::default(),
             cross_host: Arc::new(Semaphore::new(1)),
             cross_host_refused_until: AtomicU64::new(0),
             between_starts: self.between_starts,
@@ -382,9 +361,7 @@ impl Slots {
     /// The operator says another least gap for a host.
     pub fn set_min_delay(&self, host: &HostKey, delay: Option<Duration>) {
         let pacer = lock(&self.hosts).get(host).cloned();
-        if let Some(pacer) = pacer {
-            pacer.set_min_delay(delay);
-        }
+        pacer.inspect(|pacer| pacer.set_min_delay(delay));
     }
 
     /// A page of the host has cost the processor more than its bytes are worth: it waits so long before a later request.

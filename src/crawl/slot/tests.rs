@@ -1,5 +1,7 @@
 //! Slots and what hosts share, with a clock set by hand.
 
+use futures_util::FutureExt;
+
 use super::*;
 
 const START: UnixMillis = UnixMillis(1_000_000);
@@ -21,16 +23,8 @@ fn address(slots: &Slots, connections: usize, starts_ms: u64, gap_ms: u64) -> Ar
     })
 }
 
-fn taken<F: Future>(fut: F) -> Option<F::Output> {
-    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-    match std::pin::pin!(fut).poll(&mut cx) {
-        std::task::Poll::Ready(out) => Some(out),
-        std::task::Poll::Pending => None,
-    }
-}
-
 fn begun(pacers: &Pacers, clock: &Clock) -> Slot {
-    let mut slot = taken(pacers.take(clock)).flatten().unwrap();
+    let mut slot = pacers.take(clock).now_or_never().flatten().unwrap();
     slot.begin();
     slot
 }
@@ -40,10 +34,10 @@ fn i1_a_host_has_one_request_in_flight_and_its_gap_from_the_end() {
     let (clock, slots) = (Clock::manual(START), Slots::default());
     let pacers = Pacers::new(Vec::new(), host(&slots, 1, 100));
     let slot = begun(&pacers, &clock);
-    assert!(taken(pacers.take(&clock)).is_none(), "a second request in flight");
+    assert!(pacers.take(&clock).now_or_never().is_none(), "a second request in flight");
     clock.advance(Duration::from_millis(30));
     slot.finish(Duration::from_millis(30), PaceSignal::Ok);
-    assert!(taken(pacers.take(&clock)).is_some());
+    assert!(pacers.take(&clock).now_or_never().is_some());
     assert_eq!(pacers.earliest(), START.plus(Duration::from_millis(131)));
 }
 
@@ -75,17 +69,17 @@ fn i1_fewer_connections_hold_as_tokens_return_and_more_at_once() {
     for left in [2, 1] {
         drop(out.pop());
         assert_eq!(out.len(), left);
-        assert!(taken(pacers.take(&clock)).is_none(), "{left} are in flight where one is allowed");
+        assert!(pacers.take(&clock).now_or_never().is_none(), "{left} are in flight where one is allowed");
     }
     drop(out.pop());
     out.push(begun(&pacers, &clock));
-    assert!(taken(pacers.take(&clock)).is_none(), "a second request in flight");
+    assert!(pacers.take(&clock).now_or_never().is_none(), "a second request in flight");
     pacer.take_up(3, &rules(0), 2);
     out.push(begun(&pacers, &clock));
-    assert!(taken(pacers.take(&clock)).is_none());
+    assert!(pacers.take(&clock).now_or_never().is_none());
     drop(out);
-    let both: Vec<_> = (0..2).filter_map(|_| taken(pacers.take(&clock)).flatten()).collect();
-    assert_eq!((both.len(), taken(pacers.take(&clock)).is_none()), (2, true));
+    let both: Vec<_> = (0..2).filter_map(|_| pacers.take(&clock).now_or_never().flatten()).collect();
+    assert_eq!((both.len(), pacers.take(&clock).now_or_never().is_none()), (2, true));
 }
 
 #[test]
@@ -94,7 +88,7 @@ fn i5_a_slot_that_dies_with_its_fetch_comes_back_and_its_host_waits_one_full_gap
     let pacers = Pacers::new(vec![address(&slots, 1, 0, 50)], host(&slots, 1, 100));
     drop(begun(&pacers, &clock));
     assert_eq!(pacers.earliest(), START.plus(Duration::from_millis(101)));
-    let unused = taken(pacers.take(&clock)).unwrap();
+    let unused = pacers.take(&clock).now_or_never().unwrap();
     drop(unused); // never begun: nothing to wait for
     assert_eq!(pacers.earliest(), START.plus(Duration::from_millis(101)));
 }
@@ -130,7 +124,7 @@ fn hosts_of_one_group_wait_for_each_other() {
     let one = Pacers::new(vec![group.clone()], host(&slots, 1, 100));
     let other = Pacers::new(vec![group], host(&slots, 2, 100));
     let slot = begun(&one, &clock);
-    assert!(taken(other.take(&clock)).is_none(), "two requests in flight at one address");
+    assert!(other.take(&clock).now_or_never().is_none(), "two requests in flight at one address");
     slot.finish(Duration::ZERO, PaceSignal::Ok);
     assert_eq!(other.earliest(), START.plus(Duration::from_millis(101)));
     let alone = Pacers::new(Vec::new(), host(&slots, 3, 100));
@@ -147,9 +141,9 @@ fn an_address_with_several_connections_keeps_a_distance_between_their_starts() {
     clock.advance(Duration::from_millis(250));
     let _second = begun(&pacers[1], &clock);
     clock.advance(Duration::from_millis(250));
-    assert!(taken(pacers[2].take(&clock)).is_none(), "three requests in flight where two are allowed");
+    assert!(pacers[2].take(&clock).now_or_never().is_none(), "three requests in flight where two are allowed");
     first.finish(Duration::from_millis(500), PaceSignal::Throttled { retry_after: None });
-    assert!(taken(pacers[2].take(&clock)).is_some());
+    assert!(pacers[2].take(&clock).now_or_never().is_some());
     assert!(pacers[2].earliest() <= clock.now(), "one host's trouble is not the others' of a shared server");
 }
 
@@ -221,15 +215,15 @@ fn whoever_comes_for_the_sake_of_other_hosts_has_each_ninth_turn_while_the_host_
         begun(&pacers, &clock).finish(Duration::ZERO, PaceSignal::Ok);
     }
     assert!(pacer.lets_cross_host());
-    let one = taken(pacer.cross_host()).flatten().unwrap();
-    assert!(taken(pacer.cross_host()).is_none(), "one at a time");
+    let one = pacer.cross_host().now_or_never().flatten().unwrap();
+    assert!(pacer.cross_host().now_or_never().is_none(), "one at a time");
     begun(&pacers, &clock).finish(Duration::ZERO, PaceSignal::Ok);
     pacer.refuse_cross_host(UnixMillis(500));
     pacer.refuse_cross_host(UnixMillis(400));
     assert!(pacer.refuses_cross_host(UnixMillis(499)) && !pacer.refuses_cross_host(UnixMillis(500)), "the later holds");
     pacer.served_cross_host();
     drop(one);
-    assert!(!pacer.lets_cross_host() && taken(pacer.cross_host()).is_some());
+    assert!(!pacer.lets_cross_host() && pacer.cross_host().now_or_never().is_some());
     drop(line);
     assert!(pacer.lets_cross_host(), "the host has nothing to do");
 }

@@ -31,7 +31,8 @@ impl Store {
             self.lost(&e, Vec::new());
             return Err(told(e));
         }
-        let position = link(&node, draft)?;
+        node.storage.checkpoint(&draft.db())?;
+        let position = Position::look(&*node.storage, &node.crawl.rules.settings.warc_dir())?;
         node.faults.check("checkpoint.linked").map_err(|e| told(e.into()))?;
         Ok(position)
     }
@@ -52,11 +53,5 @@ fn settle(node: &Node, open: &mut Open) -> Result<(), StoreError> {
     txn.put_meta((), &open.archive.file_lengths());
     node.storage.write(&txn.into_batch())?;
     node.storage.sync()?;
-    node.faults.check("checkpoint.synced")?;
-    Ok(())
-}
-
-fn link(node: &Node, draft: &Draft) -> Result<Position, CheckpointError> {
-    node.storage.checkpoint(&draft.db())?;
-    Position::look(&*node.storage, &node.crawl.rules.settings.warc_dir())
+    Ok(node.faults.check("checkpoint.synced")?)
 }

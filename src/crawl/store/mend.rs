@@ -7,8 +7,6 @@
 
 use std::sync::Arc;
 
-use actix::Message;
-
 use super::{Commit, Open, Store, StoreError};
 use crate::base::disk::policy::Next;
 use crate::base::disk::{DiskFault, probe};
@@ -24,8 +22,6 @@ use crate::telemetry::StateChange;
 const PROBE: u64 = 64 << 10;
 
 /// It is time to try again.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub(super) struct Mend;
 
 impl StoreError {

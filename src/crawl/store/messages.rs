@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Message;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::crawl::lease::Lease;
@@ -38,8 +37,6 @@ pub fn room_taken(room: &Semaphore) -> u64 {
 }
 
 /// A change to be committed, with everything that ends with it.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Commit {
     /// Refused when another epoch is in force; `None` for changes that hang on nothing pending.
     pub epoch: Option<u64>,
@@ -79,8 +76,6 @@ impl Commit {
 }
 
 /// Everything is to be brought to the disk and closed: the node ends.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Close {
     /// False when requests were cut off: hosts may have been asked later than the disk knows (I1).
     pub drained: bool,
@@ -89,8 +84,6 @@ pub struct Close {
 }
 
 /// The database is to be linked into a draft of a checkpoint, between two commits and with no archive file open.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct TakeCheckpoint {
     /// Where to.
     pub draft: Draft,

@@ -75,13 +75,16 @@ pub(super) mod tests {
     const ALL: f64 = 1.0;
 
     #[test]
-    fn the_rest_doubles_and_the_budget_ends_it() {
-        let rules = RestartRules { budget: 3, ..rules() };
-        let mut deaths = Deaths::default();
-        assert_eq!(deaths.note(UnixMillis(0), ALL, &rules), Some(Duration::from_millis(50)));
-        assert_eq!(deaths.note(UnixMillis(1), ALL, &rules), Some(Duration::from_millis(100)));
-        assert_eq!(deaths.note(UnixMillis(2), ALL, &rules), Some(Duration::from_millis(200)));
-        assert_eq!(deaths.note(UnixMillis(3), ALL, &rules), None);
+    fn the_rest_doubles_the_budget_ends_it_and_deaths_before_the_window_are_forgiven() {
+        for (budget, story) in [
+            (3, &[(0, Some(50)), (1, Some(100)), (2, Some(200)), (3, None)][..]),
+            (1, &[(0, Some(50)), (60_001, Some(50))]),
+        ] {
+            let (rules, mut deaths) = (RestartRules { budget, ..rules() }, Deaths::default());
+            for (at, rest) in story {
+                assert_eq!(deaths.note(UnixMillis(*at), ALL, &rules), rest.map(Duration::from_millis), "{budget} {at}");
+            }
+        }
     }
 
     #[test]
@@ -102,14 +105,6 @@ pub(super) mod tests {
         assert_eq!(one, rolls("a.test"));
         assert!(one.iter().chain(&other).all(|n| (0.0..1.0).contains(n)));
         assert!(one.iter().zip(&other).all(|(a, b)| (a - b).abs() > 1e-3), "{one:?} {other:?}");
-    }
-
-    #[test]
-    fn deaths_before_the_window_are_forgiven() {
-        let rules = RestartRules { budget: 1, ..rules() };
-        let mut deaths = Deaths::default();
-        assert!(deaths.note(UnixMillis(0), ALL, &rules).is_some());
-        assert_eq!(deaths.note(UnixMillis(60_001), ALL, &rules), Some(Duration::from_millis(50)));
     }
 
     #[test]

@@ -1,34 +1,35 @@
 //! Own supervision: what `actix::Supervisor` cannot do (docs/adr/0004).
 //!
 //! A panic in an actor's handler, timer, spawned future or `started` is caught around the poll of its whole context.
-//! The address and the queued messages stay; the actor itself is replaced by a fresh one from its factory (`Respawn::fresh`),
-//! for the old one may be half mutated; pending futures are dropped (their leases, permits and slots come back by Drop);
+//! The address and the queued messages stay; the actor itself is replaced by a fresh one from its factory
+//! ([`Behavior::fresh`]), for the old one may be half mutated; pending futures are dropped (their leases, permits and slots come back by Drop);
 //! after a back-off `started` runs again. An actor that stops by itself is restarted in the same way, unless it retired.
 //! A wait that hangs ends its actor too ([`bounded`]).
 //!
 //! A restart that is asked for ([`ActorStats::ask_restart`]) takes the same way between two polls, when no handler runs, with no
 //! rest (a rest under way ends) and no entry in the record of deaths: it is no fault, and must not bring the node nearer to its end.
 
-mod contained;
 mod deaths;
+pub mod supervisor;
 
-use std::future::Future;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Poll, Waker, ready};
 use std::time::Duration;
 
 use actix::dev::ContextFut;
 use actix::dev::channel::AddressReceiver;
-use actix::{Actor, ActorContext, Context, Supervised};
+use actix::{ActorContext, Context};
+use futures_util::FutureExt;
 
 use super::stats::{ActorStats, Life};
+use super::worker::{Behavior, Ctx, Tools, Worker};
 use crate::base::time::UnixMillis;
 
 pub use crate::telemetry::metrics::ActorKind as Kind;
-pub use contained::{bounded, die, panic_text, spawn_contained};
 pub use deaths::{Deaths, Jitter, RestartRules};
 
 /// What the guard tells about a death.
@@ -56,16 +57,6 @@ pub trait DeathListener: Send + Sync + 'static {
     fn restarted(&self, kind: Kind);
 }
 
-/// An actor that is brought back after its death.
-pub trait Respawn: Actor<Context = Context<Self>> + Supervised {
-    /// Its kind.
-    const KIND: Kind;
-    /// Its instance name.
-    fn instance(&self) -> String {
-        String::new()
-    }
-}
-
 enum Phase {
     Alive,
     /// The fresh actor waits for its first moment.
@@ -76,8 +67,8 @@ enum Phase {
 }
 
 /// The future that runs a supervised actor: `ctx.into_future(actor)` guarded.
-pub struct Guarded<A: Respawn> {
-    fut: Pin<Box<GuardedContext<A>>>,
+pub struct Guarded<A: Behavior> {
+    fut: Pin<Box<ContextFut<Worker<A>, Ctx<A>>>>,
     phase: Phase,
     record: Record,
     retired: Arc<AtomicBool>,
@@ -85,32 +76,30 @@ pub struct Guarded<A: Respawn> {
     waker: Option<Waker>,
 }
 
-type GuardedContext<A> = ContextFut<A, Context<A>>;
-
-impl<A: Respawn> Guarded<A> {
-    /// Runs `actor` in `ctx` on the current arbiter under supervision.
+impl<A: Behavior> Guarded<A> {
+    /// Runs `actor` on the current arbiter under supervision.
     /// `retired` is set by the actor before it stops on purpose.
     pub fn spawn(
-        ctx: Context<A>,
+        receiver: AddressReceiver<Worker<A>>,
         actor: A,
+        tools: Tools,
         listener: Arc<dyn DeathListener>,
         retired: Arc<AtomicBool>,
-        stats: Arc<ActorStats>,
     ) {
-        let record = Record::new(A::KIND, actor.instance(), listener, stats);
-        actix_rt::spawn(Self::new(ctx, actor, record, retired));
+        let record = Record::new(actor.instance(), listener, tools.meter.stats.clone());
+        actix_rt::spawn(Self::new(receiver, Worker::new(actor, tools), record, retired));
     }
 
     /// Makes an actor that never retires and runs it on the current arbiter. A factory that panics is tried again, by the
     /// same rules as an actor that dies.
     pub fn raise(
-        receiver: AddressReceiver<A>,
+        receiver: AddressReceiver<Worker<A>>,
         make: impl Fn() -> A + 'static,
+        tools: Tools,
         listener: Arc<dyn DeathListener>,
-        stats: Arc<ActorStats>,
     ) {
         actix_rt::spawn(async move {
-            let mut record = Record::new(A::KIND, String::new(), listener, stats);
+            let mut record = Record::new(String::new(), listener, tools.meter.stats.clone());
             let actor = loop {
                 match catch_unwind(AssertUnwindSafe(&make)) {
                     Ok(actor) => break actor,
@@ -121,13 +110,14 @@ impl<A: Respawn> Guarded<A> {
                 }
             };
             record.instance = actor.instance();
-            Self::new(Context::with_receiver(receiver), actor, record, Arc::default()).await;
+            Self::new(receiver, Worker::new(actor, tools), record, Arc::default()).await;
         });
     }
 
-    fn new(ctx: Context<A>, actor: A, record: Record, retired: Arc<AtomicBool>) -> Self {
+    fn new(receiver: AddressReceiver<Worker<A>>, worker: Worker<A>, record: Record, retired: Arc<AtomicBool>) -> Self {
         record.stats.set_life(Life::Running);
-        Self { fut: Box::pin(ctx.into_future(actor)), phase: Phase::Alive, record, retired, waker: None }
+        let fut = Box::pin(Context::with_receiver(receiver).into_future(worker));
+        Self { fut, phase: Phase::Alive, record, retired, waker: None }
     }
 
     /// True when a restart was asked for. The card is told once whom to wake for one.
@@ -141,9 +131,9 @@ impl<A: Respawn> Guarded<A> {
 
     /// Ends this life, or the rest after the last one, and begins the next, with nothing noted.
     fn restart(&mut self) -> Phase {
-        let Record { kind, instance, .. } = &self.record;
-        log::info!("actor restarts as asked: kind={} instance={instance}", kind.as_str());
-        self.record.listener.restarted(*kind);
+        let Record { instance, listener, .. } = &self.record;
+        log::info!("actor restarts as asked: kind={} instance={instance}", A::KIND.as_str());
+        listener.restarted(A::KIND);
         match self.phase {
             Phase::Alive | Phase::FactoryFailed(_) => self.replace(Duration::ZERO),
             Phase::Resting(_) => Phase::Alive,
@@ -163,10 +153,7 @@ impl<A: Respawn> Guarded<A> {
 
     /// Notes the death and brings in a fresh actor.
     fn on_death(&mut self, why: String) -> Phase {
-        match self.record.note(why) {
-            Some(rest) => self.replace(rest),
-            None => Phase::Ended,
-        }
+        self.record.note(why).map_or(Phase::Ended, |rest| self.replace(rest))
     }
 
     /// Drops what the dead actor had pending and replaces it; also a factory that panics is contained.
@@ -185,7 +172,6 @@ impl<A: Respawn> Guarded<A> {
 
 /// The deaths of one actor and whom they are told to.
 struct Record {
-    kind: Kind,
     instance: String,
     deaths: Deaths,
     jitter: Jitter,
@@ -194,9 +180,9 @@ struct Record {
 }
 
 impl Record {
-    fn new(kind: Kind, instance: String, listener: Arc<dyn DeathListener>, stats: Arc<ActorStats>) -> Self {
-        let jitter = Jitter::of(kind.as_str(), &instance);
-        Self { kind, instance, deaths: Deaths::default(), jitter, listener, stats }
+    fn new(instance: String, listener: Arc<dyn DeathListener>, stats: Arc<ActorStats>) -> Self {
+        let jitter = Jitter::of(stats.kind.as_str(), &instance);
+        Self { instance, deaths: Deaths::default(), jitter, listener, stats }
     }
 
     /// Notes a death and tells it; gives the rest before the next life.
@@ -204,20 +190,20 @@ impl Record {
         let now = self.listener.now();
         let rest = self.deaths.note(now, self.jitter.roll(), &self.listener.rules());
         self.stats.died(now, &why);
-        self.listener.died(Death { kind: self.kind, instance: self.instance.clone(), why, rest });
+        self.listener.died(Death { kind: self.stats.kind, instance: self.instance.clone(), why, rest });
         rest
     }
 }
 
 /// A context that is dropped alive runs its actor once more, be it to start it or to handle what is in its mailbox: at the
 /// end of an arbiter, without a runtime. What is in the mailbox comes back by Drop instead.
-impl<A: Respawn> Drop for Guarded<A> {
+impl<A: Behavior> Drop for Guarded<A> {
     fn drop(&mut self) {
         self.fut.ctx().terminate();
     }
 }
 
-impl<A: Respawn> Future for Guarded<A> {
+impl<A: Behavior> Future for Guarded<A> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
@@ -230,15 +216,11 @@ impl<A: Respawn> Future for Guarded<A> {
             match &mut this.phase {
                 Phase::Ended => return Poll::Ready(()),
                 Phase::Resting(sleep) => {
-                    if sleep.as_mut().poll(cx).is_pending() {
-                        return Poll::Pending;
-                    }
+                    ready!(sleep.as_mut().poll(cx));
                     this.enter(Phase::Alive);
                 }
                 Phase::FactoryFailed(sleep) => {
-                    if sleep.as_mut().poll(cx).is_pending() {
-                        return Poll::Pending;
-                    }
+                    ready!(sleep.as_mut().poll(cx));
                     let next = this.replace(Duration::ZERO);
                     this.enter(next);
                 }
@@ -255,6 +237,34 @@ impl<A: Respawn> Future for Guarded<A> {
             }
         }
     }
+}
+
+/// The message of a panic.
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("panic without a message").to_owned()
+}
+
+/// Spawns `fut` on the current arbiter, the only way in which rooms spawn tasks; its panic costs this task alone and is handed to
+/// `on_panic`.
+pub fn spawn_contained(fut: impl Future<Output = ()> + 'static, on_panic: impl FnOnce(String) + 'static) {
+    actix_rt::spawn(async move {
+        if let Err(panic) = AssertUnwindSafe(fut).catch_unwind().await {
+            on_panic(panic_text(&*panic));
+        }
+    });
+}
+
+/// Waits for an answer, which has time-outs of its own (waits for a slot, an earliest time, a permit or news have no
+/// bound). What is still not there after `limit` hangs: its task dies of it, and what it holds comes back by Drop.
+pub async fn bounded<T>(limit: Duration, what: &str, wait: impl Future<Output = T>) -> T {
+    let hung = |_| die(format!("hung for {} s: {what}", limit.as_secs_f32()));
+    tokio::time::timeout(limit, wait).await.unwrap_or_else(hung)
+}
+
+/// Unwinds to the guard of this actor or task, as a panic does, but without a trace: nothing is wrong with the code here.
+pub fn die(why: String) -> ! {
+    std::panic::resume_unwind(Box::new(why))
 }
 
 #[cfg(test)]

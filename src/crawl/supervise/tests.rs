@@ -1,14 +1,19 @@
 //! Each kind of death, with a small actor.
 
 use std::future::pending;
-
-use actix::dev::channel;
-use actix::{ActorContext, Addr, AsyncContext, Handler, MailboxError, Message, WrapFuture};
-
 use std::sync::Mutex;
 
+use actix::AsyncContext;
+use actix::fut::wrap_future;
+use tokio::sync::oneshot;
+
 use super::*;
+use crate::base::clock::Clock;
+use crate::base::fault::Faults;
 use crate::base::sync::lock;
+use crate::crawl::mailbox::Mailbox;
+use crate::crawl::worker::Handles;
+use crate::telemetry::metrics::Metrics;
 
 /// What outlives the actor: how often it lived, what it was told, which faults are left.
 #[derive(Default)]
@@ -22,50 +27,44 @@ struct World {
 
 type Shared = Arc<Mutex<World>>;
 
-struct Worker {
+struct Frail {
     world: Shared,
     retired: Arc<AtomicBool>,
     half: u32,
 }
 
-impl Actor for Worker {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Context<Self>) {
-        lock(&self.world).lives += 1;
-        let guard = Dropped(self.world.clone());
-        let never = async move {
-            let _guard = guard;
-            pending::<()>().await;
-        };
-        ctx.spawn(never.into_actor(self));
-        let mut world = lock(&self.world);
-        if world.starts_that_panic > 0 {
-            world.starts_that_panic -= 1;
-            drop(world);
-            panic!("in started");
-        }
-    }
+/// Panics as often as is left of that fault.
+fn fault(world: &Shared, left: fn(&mut World) -> &mut usize, why: &str) {
+    let panics = {
+        let mut world = lock(world);
+        let left = left(&mut world);
+        let panics = *left > 0;
+        *left = left.saturating_sub(1);
+        panics
+    };
+    assert!(!panics, "{why}");
 }
 
-impl Supervised for Worker {
-    fn restarting(&mut self, _: &mut Context<Self>) {
-        let mut world = lock(&self.world);
-        if world.factories_that_panic > 0 {
-            world.factories_that_panic -= 1;
-            drop(world);
-            panic!("in the factory");
-        }
-        drop(world);
-        *self = Self { world: self.world.clone(), retired: self.retired.clone(), half: 0 };
-    }
-}
-
-impl Respawn for Worker {
+impl Behavior for Frail {
     const KIND: Kind = Kind::Parser;
 
     fn instance(&self) -> String {
         "w".into()
+    }
+
+    fn fresh(&self) -> Self {
+        fault(&self.world, |world| &mut world.factories_that_panic, "in the factory");
+        Self { world: self.world.clone(), retired: self.retired.clone(), half: 0 }
+    }
+
+    fn started(&mut self, ctx: &mut Ctx<Self>) {
+        lock(&self.world).lives += 1;
+        let guard = Dropped(self.world.clone());
+        ctx.spawn(wrap_future(async move {
+            let _guard = guard;
+            pending::<()>().await;
+        }));
+        fault(&self.world, |world| &mut world.starts_that_panic, "in started");
     }
 }
 
@@ -78,7 +77,7 @@ impl Drop for Dropped {
 }
 
 #[derive(Clone, Copy)]
-enum How {
+enum Die {
     Handler,
     Timer,
     Spawned,
@@ -87,28 +86,22 @@ enum How {
     Retire,
 }
 
-#[derive(Message)]
-#[rtype(result = "()")]
-struct Die(How);
-
-impl Handler<Die> for Worker {
-    type Result = ();
-
-    fn handle(&mut self, Die(how): Die, ctx: &mut Context<Self>) {
+impl Handles<Die> for Frail {
+    fn handle(&mut self, how: Die, ctx: &mut Ctx<Self>) {
         self.half += 1; // half mutated
         match how {
-            How::Handler => panic!("in a handler"),
-            How::Timer => {
+            Die::Handler => panic!("in a handler"),
+            Die::Timer => {
                 ctx.run_later(Duration::ZERO, |_, _| panic!("in a timer"));
             }
-            How::Spawned => {
-                ctx.spawn(async { panic!("in a future") }.into_actor(self));
+            Die::Spawned => {
+                ctx.spawn(wrap_future(async { panic!("in a future") }));
             }
-            How::Hang => {
-                ctx.spawn(bounded(Duration::from_millis(1), "an answer", pending()).into_actor(self));
+            Die::Hang => {
+                ctx.spawn(wrap_future(bounded(Duration::from_millis(1), "an answer", pending())));
             }
-            How::Stop => ctx.stop(),
-            How::Retire => {
+            Die::Stop => ctx.stop(),
+            Die::Retire => {
                 self.retired.store(true, Ordering::Release);
                 ctx.stop();
             }
@@ -116,27 +109,20 @@ impl Handler<Die> for Worker {
     }
 }
 
-#[derive(Message)]
-#[rtype(result = "()")]
 struct Hear(&'static str);
 
-impl Handler<Hear> for Worker {
-    type Result = ();
-
-    fn handle(&mut self, Hear(word): Hear, _: &mut Context<Self>) {
+impl Handles<Hear> for Frail {
+    fn handle(&mut self, Hear(word): Hear, _: &mut Ctx<Self>) {
         lock(&self.world).heard.push(word);
     }
 }
 
-#[derive(Message)]
-#[rtype(result = "u32")]
-struct Half;
+/// Asks how much of it is mutated.
+struct Half(oneshot::Sender<u32>);
 
-impl Handler<Half> for Worker {
-    type Result = u32;
-
-    fn handle(&mut self, _: Half, _: &mut Context<Self>) -> u32 {
-        self.half
+impl Handles<Half> for Frail {
+    fn handle(&mut self, Half(reply): Half, _: &mut Ctx<Self>) {
+        let _ = reply.send(self.half);
     }
 }
 
@@ -163,41 +149,56 @@ impl DeathListener for Notes {
 }
 
 struct Bench {
-    addr: Addr<Worker>,
-    stats: Arc<ActorStats>,
+    mailbox: Mailbox<Frail>,
     world: Shared,
     notes: Arc<Notes>,
 }
 
 impl Bench {
-    fn start(world: World, budget: usize) -> Self {
-        let backoff = Duration::from_millis(1);
-        let rules = RestartRules { backoff, budget, ..deaths::tests::rules() };
+    /// With an actor that is yet to be made.
+    fn new(world: World, budget: usize) -> (Self, AddressReceiver<Worker<Frail>>, Tools) {
+        let rules = RestartRules { backoff: Duration::from_millis(1), budget, ..deaths::tests::rules() };
         let notes = Arc::new(Notes { deaths: Mutex::default(), rules });
-        let (tx, rx) = channel::channel(16);
+        let (mailbox, receiver) = Mailbox::of("w", &Metrics::new(UnixMillis(0)));
+        let (meter, clock) = (mailbox.meter.clone(), Clock::manual(UnixMillis(0)));
         let world = Arc::new(Mutex::new(world));
-        let retired = Arc::new(AtomicBool::new(false));
-        let worker = Worker { world: world.clone(), retired: retired.clone(), half: 0 };
-        let stats = Arc::new(ActorStats::new(Kind::Parser, "w"));
-        Guarded::spawn(Context::with_receiver(rx), worker, notes.clone(), retired, stats.clone());
-        Self { addr: Addr::new(tx), stats, world, notes }
+        (Self { mailbox, world, notes }, receiver, Tools { meter, faults: Faults::default(), clock })
+    }
+
+    fn start(world: World, budget: usize) -> Self {
+        let (bench, receiver, tools) = Self::new(world, budget);
+        let retired = Arc::<AtomicBool>::default();
+        let actor = Frail { world: bench.world.clone(), retired: retired.clone(), half: 0 };
+        Guarded::spawn(receiver, actor, tools, bench.notes.clone(), retired);
+        bench
+    }
+
+    fn stats(&self) -> &ActorStats {
+        &self.mailbox.meter.stats
     }
 
     fn whys(&self) -> Vec<String> {
         lock(&self.notes.deaths).iter().map(|d| d.why.clone()).collect()
     }
 
+    /// How much of the actor is mutated; none when there is no actor any more.
+    async fn half(&self) -> Option<u32> {
+        let (reply, answer) = oneshot::channel();
+        self.mailbox.tell(Half(reply));
+        answer.await.ok()
+    }
+
     /// Dies `how`; then what was queued behind is heard, by a fresh actor, at the same address.
-    async fn survives(&self, how: How) {
-        assert_eq!(self.addr.send(Half).await.unwrap(), 0, "alive and whole");
+    async fn survives(&self, how: Die) {
+        assert_eq!(self.half().await, Some(0), "alive and whole");
         let before = lock(&self.world).lives;
-        self.addr.do_send(Die(how));
-        self.addr.do_send(Hear("queued behind the death"));
+        self.mailbox.tell(how);
+        self.mailbox.tell(Hear("queued behind the death"));
         // A timer or future panics after the messages at hand: wait for the next life before asking.
         while lock(&self.world).lives == before {
             tokio::task::yield_now().await;
         }
-        assert_eq!(self.addr.send(Half).await.unwrap(), 0, "the half-mutated actor lives on");
+        assert_eq!(self.half().await, Some(0), "the half-mutated actor lives on");
         let world = lock(&self.world);
         assert_eq!(world.lives, before + 1);
         assert_eq!(world.heard.last(), Some(&"queued behind the death"));
@@ -216,12 +217,12 @@ fn each_kind_of_death_costs_the_actor_and_nothing_else() {
     run(async {
         let bench = Bench::start(World::default(), 9);
         let deaths = [
-            (How::Handler, "in a handler"),
-            (How::Handler, "in a handler"),
-            (How::Timer, "in a timer"),
-            (How::Spawned, "in a future"),
-            (How::Hang, "hung for 0.001 s: an answer"),
-            (How::Stop, "stopped"),
+            (Die::Handler, "in a handler"),
+            (Die::Handler, "in a handler"),
+            (Die::Timer, "in a timer"),
+            (Die::Spawned, "in a future"),
+            (Die::Hang, "hung for 0.001 s: an answer"),
+            (Die::Stop, "stopped"),
         ];
         for (how, _) in deaths {
             bench.survives(how).await;
@@ -242,23 +243,18 @@ fn a_wait_that_ends_in_time_is_none() {
 #[test]
 fn a_factory_that_panics_before_the_first_life_is_tried_again() {
     run(async {
-        let rules = RestartRules { backoff: Duration::from_millis(1), ..deaths::tests::rules() };
-        let notes = Arc::new(Notes { deaths: Mutex::default(), rules });
-        let (tx, rx) = channel::channel(16);
-        let (world, tries) = (Shared::default(), std::cell::Cell::new(0));
-        let of_actor = world.clone();
+        let (bench, receiver, tools) = Bench::new(World::default(), 9);
+        let (world, tries) = (bench.world.clone(), std::cell::Cell::new(0));
         let make = move || {
             tries.set(tries.get() + 1);
             assert!(tries.get() > 2, "in the factory");
-            Worker { world: of_actor.clone(), retired: Arc::default(), half: 0 }
+            Frail { world: world.clone(), retired: Arc::default(), half: 0 }
         };
-        let stats = Arc::new(ActorStats::new(Kind::Parser, "w"));
-        Guarded::raise(rx, make, notes.clone(), stats.clone());
-        let addr: Addr<Worker> = Addr::new(tx);
-        addr.do_send(Hear("queued before there is an actor"));
-        assert_eq!(addr.send(Half).await.unwrap(), 0);
-        assert_eq!((lock(&notes.deaths).len(), stats.faults(), stats.lives()), (2, 2, 1));
-        let world = lock(&world);
+        Guarded::raise(receiver, make, tools, bench.notes.clone());
+        bench.mailbox.tell(Hear("queued before there is an actor"));
+        assert_eq!(bench.half().await, Some(0));
+        assert_eq!((bench.whys().len(), bench.stats().faults(), bench.stats().lives()), (2, 2, 1));
+        let world = lock(&bench.world);
         assert_eq!((world.lives, world.heard.len()), (1, 1));
     });
 }
@@ -268,13 +264,13 @@ fn a_panic_in_started_or_in_the_factory_is_caught_and_tried_again() {
     run(async {
         let world = World { starts_that_panic: 2, ..World::default() };
         let bench = Bench::start(world, 9);
-        bench.addr.do_send(Hear("queued before the first life"));
-        assert_eq!(bench.addr.send(Half).await.unwrap(), 0);
+        bench.mailbox.tell(Hear("queued before the first life"));
+        assert_eq!(bench.half().await, Some(0));
         assert_eq!(bench.whys(), ["in started", "in started"]);
         assert_eq!(lock(&bench.world).lives, 3);
         lock(&bench.world).factories_that_panic = 2;
-        bench.addr.do_send(Die(How::Handler));
-        assert_eq!(bench.addr.send(Half).await.unwrap(), 0);
+        bench.mailbox.tell(Die::Handler);
+        assert_eq!(bench.half().await, Some(0));
         let replaced = "while being replaced: in the factory";
         assert_eq!(bench.whys()[2..], ["in a handler", replaced, replaced]);
         assert_eq!(lock(&bench.world).heard, ["queued before the first life"]);
@@ -286,18 +282,18 @@ fn each_death_rests_twice_as_long_and_the_budget_ends_it() {
     run(async {
         let bench = Bench::start(World::default(), 3);
         for _ in 0..3 {
-            bench.survives(How::Handler).await;
+            bench.survives(Die::Handler).await;
         }
-        bench.addr.do_send(Die(How::Handler));
-        assert_eq!(bench.addr.send(Half).await, Err(MailboxError::Closed));
+        bench.mailbox.tell(Die::Handler);
+        assert_eq!(bench.half().await, None);
         let rests: Vec<_> = lock(&bench.notes.deaths).iter().map(|d| d.rest).collect();
         for (rest, ms) in rests.iter().zip([1, 2, 4]) {
             let (least, most) = (Duration::from_micros(ms * 500), Duration::from_millis(ms));
             assert!(rest.is_some_and(|rest| least <= rest && rest <= most), "{rests:?}");
         }
         assert_eq!((rests.len(), rests[3]), (4, None));
-        assert_eq!((bench.stats.life(), bench.stats.faults()), (Life::Stopped, 4));
-        assert_eq!(bench.stats.last_fault(), Some((UnixMillis(0), "in a handler".into())));
+        assert_eq!((bench.stats().life(), bench.stats().faults()), (Life::Stopped, 4));
+        assert_eq!(bench.stats().last_fault(), Some((UnixMillis(0), "in a handler".into())));
         assert_eq!(lock(&bench.world).lives, 4, "the budget is spent: no further life");
     });
 }
@@ -306,8 +302,8 @@ fn each_death_rests_twice_as_long_and_the_budget_ends_it() {
 fn an_actor_that_retired_ends_without_a_death() {
     run(async {
         let bench = Bench::start(World::default(), 9);
-        bench.addr.do_send(Die(How::Retire));
-        assert_eq!(bench.addr.send(Half).await, Err(MailboxError::Closed));
+        bench.mailbox.tell(Die::Retire);
+        assert_eq!(bench.half().await, None);
         assert!(bench.whys().is_empty());
         assert_eq!(lock(&bench.world).lives, 1);
     });
@@ -317,18 +313,18 @@ fn an_actor_that_retired_ends_without_a_death() {
 fn a_restart_that_is_asked_for_begins_a_new_life_and_is_no_death() {
     run(async {
         let bench = Bench::start(World::default(), 1);
-        assert_eq!(bench.addr.send(Half).await.unwrap(), 0);
+        assert_eq!(bench.half().await, Some(0));
         for life in 1..=5 {
-            bench.addr.do_send(Hear("queued before the restart"));
-            bench.stats.ask_restart();
-            bench.stats.lives_beyond(life).await;
-            assert_eq!(bench.addr.send(Half).await.unwrap(), 0, "the same address");
+            bench.mailbox.tell(Hear("queued before the restart"));
+            bench.stats().ask_restart();
+            bench.stats().lives_beyond(life).await;
+            assert_eq!(bench.half().await, Some(0), "the same address");
             let world = lock(&bench.world);
             let dropped = usize::try_from(life).unwrap();
             assert_eq!((world.lives, world.heard.len(), world.futures_dropped), (dropped + 1, dropped, dropped));
         }
-        assert!(bench.whys().is_empty() && bench.stats.faults() == 0, "more often than the budget of deaths allows");
-        assert_eq!((bench.stats.life(), bench.stats.lives()), (Life::Running, 6));
+        assert!(bench.whys().is_empty() && bench.stats().faults() == 0, "more often than the budget of deaths allows");
+        assert_eq!((bench.stats().life(), bench.stats().lives()), (Life::Running, 6));
     });
 }
 

@@ -15,15 +15,8 @@ fn small() -> TestWebConfig {
     TestWebConfig { hosts: 4, pages: 40, links: 8, min_size: 600, max_size: 1_500, ..TestWebConfig::default() }
 }
 
-const ANY: TruthQuery = TruthQuery {
-    depth: None,
-    scope: TruthScope::Any,
-    max_redirects: 20,
-    robots: true,
-    nofollow: true,
-    skip_files: true,
-};
-const HOSTS: TruthQuery = TruthQuery { scope: TruthScope::Hosts, ..ANY };
+const HOSTS: TruthQuery = TruthQuery::HOSTS;
+const ANY: TruthQuery = TruthQuery { scope: TruthScope::Any, ..HOSTS };
 
 #[test]
 fn a_plain_web_is_its_hosts_times_its_pages() {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
+use super::onward::Redirect;
 use crate::content::html::Page;
 use crate::content::mime::{Declared, Kind, essence, media_type};
 use crate::content::modules::{Body, HeaderDirectives, MimeModule, MimeModules, PageSink, ParseRules, ROOT_WITHIN};
@@ -14,8 +15,6 @@ use crate::domain::outcome::Verdict;
 use crate::domain::textprint::Shown;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::Fetched;
-
-use super::onward::Redirect;
 
 /// Bytes looked at to tell the type.
 const SNIFF: usize = 1_500;

@@ -4,6 +4,7 @@
 //! A refresh is a redirect only where the page has nothing of its own to be looked at: browsers show a page until they leave it,
 //! so one with content is a page with a link. Where it leads is asked for as it is written there.
 
+use crate::base::kinds::names;
 use crate::content::html::{HAS_TEXT, LinkKind, Page, parse_refresh};
 use crate::content::modules::AT_ONCE;
 use crate::domain::note::Note;
@@ -14,27 +15,19 @@ use crate::net::protocol::Fetched;
 /// Who leaves a page within so many seconds has not looked at its pictures: they are there for the waiting.
 const NO_LOOK: u32 = 1;
 
-/// What leads on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RedirectKind {
-    /// A status that redirects, and its `Location`.
-    Location,
-    /// The header `Refresh`.
-    RefreshHeader,
-    /// `<meta http-equiv=refresh>`.
-    MetaRefresh,
+names! {
+    /// What leads on.
+    RedirectKind {
+        /// A status that redirects, and its `Location`.
+        Location = "location";
+        /// The header `Refresh`.
+        RefreshHeader = "refresh_header";
+        /// `<meta http-equiv=refresh>`.
+        MetaRefresh = "meta_refresh";
+    }
 }
 
 impl RedirectKind {
-    /// Its name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Location => "location",
-            Self::RefreshHeader => "refresh_header",
-            Self::MetaRefresh => "meta_refresh",
-        }
-    }
-
     /// Its name for people.
     pub fn said(self) -> &'static str {
         match self {
@@ -224,15 +217,21 @@ mod tests {
         assert_eq!(onward(302, &[("Location", "page#there")], None), Redirect::Itself);
         assert!(matches!(onward(302, &[("Location", "mailto:a@b")], None), Redirect::Nowhere(Some(_))));
         assert_eq!(onward(302, &[], None), Redirect::Nowhere(None));
-        let page = "<meta http-equiv=refresh content='0; url=/b'>";
-        assert_eq!(
-            onward(300, &[], Some(page)),
-            to(RedirectKind::MetaRefresh, "http://h.test/b"),
-            "a page like others"
-        );
+        let page = onward(300, &[], Some("<meta http-equiv=refresh content='0; url=/b'>"));
+        assert_eq!(page, to(RedirectKind::MetaRefresh, "http://h.test/b"), "a page like others");
         assert_eq!(onward(304, &[], None), Redirect::Stays);
         assert_eq!((to_b.note(), Redirect::Itself.note()), (None, Some(Note::RedirectSelf)));
         assert!(to_b.followed(true).is_some(), "a redirect is no link");
+    }
+
+    /// The rows of a table: three cells each, and the source of the rule.
+    fn rows(table: &str) -> Vec<([&str; 3], &str)> {
+        let rows = table.lines().filter(|row| !row.starts_with('#') && !row.is_empty());
+        rows.map(|row| {
+            let [one, other, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+            ([one, other, wanted], row)
+        })
+        .collect()
     }
 
     /// Where bytes at that place lead from `http://h.test/dir/page`.
@@ -256,11 +255,9 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf_8_lead_to_the_very_url_that_was_meant() {
-        let table = include_str!("../../../../tests/data/http/references.tsv");
-        let rows: Vec<&str> = table.lines().filter(|row| !row.starts_with('#')).collect();
-        for row in &rows {
-            let [place, bytes, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
-            assert_eq!(led(place, unescaped(bytes)), wanted, "{row}");
+        let rows = rows(include_str!("../../../../tests/data/http/references.tsv"));
+        for ([place, bytes, wanted], row) in &rows {
+            assert_eq!(led(place, unescaped(bytes)), *wanted, "{row}");
         }
         assert!(rows.len() > 10);
     }
@@ -286,10 +283,8 @@ mod tests {
 
     #[test]
     fn a_refresh_is_a_redirect_only_where_the_page_has_nothing_of_its_own() {
-        let table = include_str!("../../../../tests/data/refresh.tsv");
-        let rows: Vec<&str> = table.lines().filter(|row| !row.starts_with('#') && !row.is_empty()).collect();
-        for row in &rows {
-            let [content, html, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let rows = rows(include_str!("../../../../tests/data/refresh.tsv"));
+        for ([content, html, wanted], row) in &rows {
             let words = |n: usize| "words ".repeat(n);
             let html = html.replace("{39}", &words(39)).replace("{40}", &words(40));
             let html = format!("<title>{}</title><meta http-equiv=refresh content=\"{content}\">{html}", words(50));
@@ -300,7 +295,7 @@ mod tests {
                 Redirect::Reloads(_) => "reload",
                 other => panic!("{other:?}"),
             };
-            assert_eq!(got, wanted, "{row}");
+            assert_eq!(got, *wanted, "{row}");
         }
         assert!(rows.len() > 20);
     }

@@ -6,15 +6,11 @@
 
 use std::sync::Arc;
 
-use actix::Message;
-
-use super::node::Node;
-use super::supervise::{Death, Kind};
-use super::worker::{Behavior, Ctx, Handles};
+use super::{Death, Kind};
+use crate::crawl::node::Node;
+use crate::crawl::worker::{Behavior, Ctx, Handles};
 
 /// An actor died; its guard has already acted.
-#[derive(Message)]
-#[rtype(result = "()")]
 pub struct Died(pub Death);
 
 /// The actor.
