@@ -109,7 +109,7 @@ impl<A: Behavior> Guarded<A> {
                     },
                 }
             };
-            record.instance = actor.instance();
+            record.is_of(actor.instance());
             Self::new(receiver, Worker::new(actor, tools), record, Arc::default()).await;
         });
     }
@@ -183,6 +183,11 @@ impl Record {
     fn new(instance: String, listener: Arc<dyn DeathListener>, stats: Arc<ActorStats>) -> Self {
         let jitter = Jitter::of(stats.kind.as_str(), &instance);
         Self { instance, deaths: Deaths::default(), jitter, listener, stats }
+    }
+
+    /// Whose it is, once that is known: one of several of a kind rests by numbers of its own.
+    fn is_of(&mut self, instance: String) {
+        (self.jitter, self.instance) = (Jitter::of(self.stats.kind.as_str(), &instance), instance);
     }
 
     /// Notes a death and tells it; gives the rest before the next life.

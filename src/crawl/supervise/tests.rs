@@ -213,6 +213,19 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 #[test]
+fn one_of_several_rests_by_numbers_of_its_own_though_it_is_named_only_when_it_is_made() {
+    let (bench, ..) = Bench::new(World::default(), 20);
+    let rest_of = |instance: &str| {
+        let mut record = Record::new(String::new(), bench.notes.clone(), bench.mailbox.meter.stats.clone());
+        record.is_of(instance.into());
+        assert_eq!(record.instance, instance);
+        record.note("x".into())
+    };
+    assert_ne!(rest_of("0"), rest_of("1"));
+    assert_eq!(rest_of("1"), rest_of("1"));
+}
+
+#[test]
 fn each_kind_of_death_costs_the_actor_and_nothing_else() {
     run(async {
         let bench = Bench::start(World::default(), 9);
