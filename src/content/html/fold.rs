@@ -46,6 +46,11 @@ impl Fold {
         self.text.capacity()
     }
 
+    /// There is no text yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// No more is taken.
     pub(crate) fn is_full(&self) -> bool {
         self.full

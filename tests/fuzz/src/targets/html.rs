@@ -17,6 +17,7 @@ pub fn check(data: &[u8]) {
         assets: options & 1 != 0,
         max_links: if options & 2 != 0 { 3 } else { 10_000 },
         max_text: if options & 4 != 0 { 20 } else { 1 << 20 },
+        card: options & 16 != 0,
         ..ExtractOptions::default()
     };
     let xhtml = options & 8 != 0;
