@@ -196,7 +196,7 @@ mod tests {
                 "abstract": "D",
                 "abstract_from": "description",
                 "description": "D",
-                "keywords": [{ "word": "A & B", "from": "title" }, { "word": "An", "from": "text" }],
+                "keywords": [],
                 "language": null,
                 "out_links": 2,
             },

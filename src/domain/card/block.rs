@@ -31,6 +31,13 @@ pub struct Block {
     pub region: Region,
 }
 
+impl Block {
+    /// It is a heading of the page, not of what stands around it.
+    pub(super) fn leads(&self) -> bool {
+        self.heading && self.region != Region::Around
+    }
+}
+
 /// Letters and digits of a text; a Han character counts two.
 pub fn letters(text: &str) -> u32 {
     let all: usize = text.chars().map(weight).sum();

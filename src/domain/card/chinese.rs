@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::tongue::{MOST_WORDS, Tongue, plainer};
-use super::{KEYWORDS, LONGEST_KEYWORD, Said};
+use super::{Block, KEYWORDS, LONGEST_KEYWORD, Said};
 use crate::domain::words::{Joint, fold, is_han, rarity};
 
 /// What a word counts in the title, a heading, the content, and elsewhere.
@@ -95,9 +95,9 @@ impl Names {
 
 /// The words that say something, title first.
 fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue, names: &mut Names) -> Vec<Token<'t>> {
-    let place = |heading, content: bool| if heading { HEADING } else { 3 - usize::from(content) };
+    let place = |block: &Block, content: bool| if block.leads() { HEADING } else { 3 - usize::from(content) };
     let blocks = said.blocks.iter().zip(content);
-    let placed = blocks.map(|(block, is_content)| (block.text.as_str(), place(block.heading, *is_content)));
+    let placed = blocks.map(|(block, is_content)| (block.text.as_str(), place(block, *is_content)));
     let texts = said.title.map(|title| (title, TITLE)).into_iter().chain(placed);
     let mut out = Vec::new();
     let mut room = MOST_WORDS;

@@ -130,7 +130,7 @@ pub fn card(said: &Said<'_>, find: Find) -> Card {
         text.filter(|text| !text.is_empty())
     };
     let content = lead::content(said.blocks);
-    let tongue = Tongue::of(language(&lead::sample(&content, said), said.language), said);
+    let tongue = Tongue::of(language(&lead::sample(&content, said), said.language));
     let title = filled(said.title, LONGEST_TITLE);
     let description = filled(said.description.or(said.og_description), LONGEST_DESCRIPTION);
     let bare = said.title.map(|title| site::off(title, said));

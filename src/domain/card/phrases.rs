@@ -105,7 +105,7 @@ impl Stat {
 /// many blocks these are.
 fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue) -> (Vec<Token<'t>>, Vec<Stat>, u32) {
     let all = !content.contains(&true);
-    let counted = said.blocks.iter().zip(content).filter(|(block, is_content)| all || block.heading || **is_content);
+    let counted = said.blocks.iter().zip(content).filter(|(block, is_content)| all || block.leads() || **is_content);
     let texts = once(said.title.unwrap_or_default()).chain(counted.map(|(block, _)| block.text.as_str()));
     let mut ids: HashMap<String, u32> = HashMap::new();
     let (mut out, mut stats, mut room, mut block) = (Vec::new(), Vec::new(), MOST_WORDS, 0);

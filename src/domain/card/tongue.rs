@@ -1,14 +1,12 @@
-//! How the words of one page are read: its language and script.
+//! How the words of one page are read: its language.
 
 use std::borrow::Cow;
 
-use super::{LONGEST_KEYWORD, Said};
-use crate::domain::words::{Han, Word, fold, is_han, is_number, is_stop, words};
+use super::LONGEST_KEYWORD;
+use crate::domain::words::{Han, Stops, Word, fold, is_number, says_nothing, words};
 
 /// Words of a page that are looked at; what comes behind them adds little.
 pub(super) const MOST_WORDS: usize = 20_000;
-/// Characters that tell a page's script.
-const SAMPLE: usize = 4_000;
 
 /// See the module.
 #[derive(Debug)]
@@ -16,25 +14,20 @@ pub(super) struct Tongue {
     /// ISO 639.
     pub language: Option<String>,
     han: Han,
-    /// Its words are mostly Chinese.
+    /// It is Chinese.
     pub chinese: bool,
+    /// English words stop everywhere: no page of the web is free of them.
+    lists: [Option<Stops>; 2],
 }
 
 impl Tongue {
-    /// Of a page in this language. Without one, its script decides: kana make it Japanese, and half Han Chinese.
-    pub fn of(language: Option<String>, said: &Said<'_>) -> Self {
-        let texts = || said.title.into_iter().chain(said.blocks.iter().map(|block| block.text.as_str()));
-        let chars = || texts().flat_map(str::chars).filter(|c| c.is_alphabetic()).take(SAMPLE);
-        let [all, of_han, kana] = chars().fold([0, 0, 0], |[all, han, kana], c| {
-            [all + 1, han + usize::from(is_han(c)), kana + usize::from(matches!(c, '\u{3041}'..='\u{30ff}'))]
-        });
-        let japanese = match language.as_deref() {
-            Some(language) => language == "ja",
-            None => kana * 10 > all,
-        };
-        let chinese =
-            !japanese && (matches!(language.as_deref(), Some("zh" | "yue" | "lzh" | "wuu")) || of_han * 2 > all);
-        Self { language, han: if japanese { Han::Japanese } else { Han::Chinese }, chinese }
+    /// Of a page in this language.
+    pub fn of(language: Option<String>) -> Self {
+        let han = if language.as_deref() == Some("ja") { Han::Japanese } else { Han::Chinese };
+        let chinese = matches!(language.as_deref(), Some("zh" | "yue" | "lzh" | "wuu"));
+        let lists =
+            [Some("en"), if chinese { Some("zh") } else { language.as_deref() }].map(|list| list.and_then(Stops::of));
+        Self { language, han, chinese, lists }
     }
 
     /// The first words of a text.
@@ -44,8 +37,7 @@ impl Tongue {
 
     /// A folded word that says nothing.
     pub fn stops(&self, folded: &str) -> bool {
-        let language = if self.chinese { Some("zh") } else { self.language.as_deref() };
-        is_stop(folded, language)
+        says_nothing(folded) || self.lists.iter().flatten().any(|list| list.holds(folded))
     }
 
     /// A word that says nothing.

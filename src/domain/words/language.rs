@@ -12,22 +12,62 @@ const SURE: usize = 200;
 
 /// The language of a page, as ISO 639-1 has it, or else ISO 639-3: what it declares (BCP 47: `zh-Hant-TW` is `zh`), unless its `text`
 /// is surely in another; without a declaration what the text is in, when that is clear. Of the text 2 KiB count.
+///
+/// Kana tell Japanese and Han Chinese, also between words of other scripts: pages about programs are mixed. What else there is tells
+/// the detector `whatlang` by its trigrams.
 pub fn language(text: &str, declared: Option<&str>) -> Option<String> {
     let sample = cut_at(text, SAMPLE);
     let declared = declared.and_then(subtag);
-    let seen = detect(sample).filter(|info| info.is_reliable()).map(|info| info.lang());
+    let scripts = Scripts::of(sample);
+    let seen = scripts.language().or_else(|| {
+        let seen = detect(sample).filter(|info| info.is_reliable());
+        seen.map(|info| (short(info.lang()), true))
+    });
     match (declared, seen) {
-        (Some(declared), Some(seen)) if contradicts(&declared, seen, sample) => Some(short(seen).to_owned()),
+        (Some(declared), Some((seen, true))) if scripts.letters() >= SURE && contradicts(&declared, seen) => {
+            Some(seen.into())
+        }
         (Some(declared), _) => Some(declared),
-        (None, seen) => seen.map(|seen| short(seen).to_owned()),
+        (None, seen) => seen.map(|(seen, _)| seen.into()),
     }
 }
 
 /// A language that the detector does not know cannot be contradicted by it.
-fn contradicts(declared: &str, seen: Lang, sample: &str) -> bool {
-    let known = Lang::all().iter().any(|lang| short(*lang) == declared);
-    let letters = |c: char| if is_han(c) { 2 } else { usize::from(c.is_alphabetic()) };
-    known && short(seen) != declared && sample.chars().map(letters).sum::<usize>() >= SURE
+fn contradicts(declared: &str, seen: &str) -> bool {
+    declared != seen && Lang::all().iter().any(|lang| short(*lang) == declared)
+}
+
+/// Letters of a sample by script.
+struct Scripts {
+    all: usize,
+    han: usize,
+    kana: usize,
+}
+
+impl Scripts {
+    fn of(sample: &str) -> Self {
+        let mut scripts = Self { all: 0, han: 0, kana: 0 };
+        for c in sample.chars().filter(|c| c.is_alphabetic()) {
+            scripts.all += 1;
+            scripts.han += usize::from(is_han(c));
+            scripts.kana += usize::from(matches!(c, '\u{3041}'..='\u{30ff}'));
+        }
+        scripts
+    }
+
+    /// A Han character counts two.
+    fn letters(&self) -> usize {
+        self.all + self.han
+    }
+
+    /// The language that the script tells, and whether surely. A Han character is about as much text as four Latin letters.
+    fn language(&self) -> Option<(&'static str, bool)> {
+        if self.kana * 10 > self.all {
+            Some(("ja", self.kana * 4 > self.all))
+        } else {
+            (self.han * 5 > self.all).then_some(("zh", self.han * 2 > self.all))
+        }
+    }
 }
 
 /// The first part of a language tag, in lower case; three letters become two where there are two, and countries that are written in place

@@ -13,7 +13,7 @@ pub use fold::fold;
 pub use han::{cut, is_han, rarity};
 pub use language::language;
 pub use split::{Han, Joint, Word, words};
-pub use stop::{is_number, is_stop};
+pub use stop::{Stops, is_number, says_nothing};
 
 #[cfg(test)]
 mod tests;
