@@ -3,6 +3,7 @@
 use ::url::Url;
 
 use super::content::html::{ExtractOptions, Extractor, PageFacts};
+use super::domain::card::{Find, KEYWORDS, LONGEST_KEYWORD};
 use super::input::{byte, pieces, size, text};
 
 /// A longer reference is no link (`content::html::links`).
@@ -24,6 +25,7 @@ pub fn check(data: &[u8]) {
     let whole = read(std::iter::once(&*html), html.len(), xhtml, &opts);
     within_limits(&whole, &opts);
     assert_eq!(read(pieces(&html, size), html.len(), xhtml, &opts), whole, "in pieces of {size}");
+    Find::ALL.iter().for_each(|find| card(&whole, *find));
 }
 
 fn read<'a>(html: impl Iterator<Item = &'a str>, length: usize, xhtml: bool, opts: &ExtractOptions) -> PageFacts {
@@ -33,6 +35,15 @@ fn read<'a>(html: impl Iterator<Item = &'a str>, length: usize, xhtml: bool, opt
     html.for_each(|piece| extractor.feed(piece));
     assert!(extractor.work() <= 4 * length as u64, "{} for {length} bytes", extractor.work());
     extractor.finish()
+}
+
+/// A card is within its bounds, and again the same.
+fn card(facts: &PageFacts, find: Find) {
+    let card = facts.card("http://h.test/dir/page.html?q", find);
+    assert_eq!(card, facts.card("http://h.test/dir/page.html?q", find));
+    let Some(card) = card else { return };
+    assert!(card.lead.is_none_or(|lead| lead.len() <= 1_500) && card.keywords.len() <= KEYWORDS);
+    assert!(card.keywords.iter().all(|key| key.word.len() <= LONGEST_KEYWORD));
 }
 
 fn within_limits(facts: &PageFacts, opts: &ExtractOptions) {
