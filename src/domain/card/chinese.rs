@@ -106,11 +106,10 @@ fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue, names: &mut Na
         room -= words.len();
         let mut before: Option<bool> = None;
         for word in words {
-            let folded = fold(word.text);
-            if tongue.stops(&folded) {
+            let Some(folded) = tongue.telling(&word) else {
                 before = None;
                 continue;
-            }
+            };
             let near = match word.joint {
                 Joint::None => true,
                 Joint::Space => before == Some(false) && !word.han,

@@ -11,6 +11,8 @@ const SHORT: usize = 4;
 const MANY: usize = 30;
 /// Bytes of the page in which they are looked for.
 const LOOKED_AT: usize = 256 * 1024;
+/// Entries that are looked at.
+const ENTRIES: usize = 200;
 /// Words of one entry that are looked at.
 const WORDS: usize = 200;
 
@@ -49,10 +51,10 @@ impl<'a> Entries<'a> {
 
     fn of_meta(&mut self) {
         let written = self.said.keywords.iter().map(String::as_str);
-        let mut entries: Vec<&str> = written.flat_map(|entry| entry.split('|')).collect();
+        let mut entries: Vec<&str> = written.flat_map(|entry| entry.split('|')).take(ENTRIES).collect();
         // White space parts them only where nothing else does.
         if let [one] = entries[..] {
-            entries = one.split_whitespace().collect();
+            entries = one.split_whitespace().take(ENTRIES).collect();
         }
         if entries.len() > MANY {
             let page = self.page();

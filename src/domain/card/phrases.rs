@@ -8,7 +8,7 @@ use std::iter::once;
 use super::block::letters;
 use super::tongue::{MOST_WORDS, Tongue, plainer};
 use super::{KEYWORDS, LONGEST_KEYWORD, Said};
-use crate::domain::words::{Joint, fold, is_number};
+use crate::domain::words::{Joint, is_number};
 
 /// Words of a phrase.
 const LONGEST: usize = 3;
@@ -114,11 +114,10 @@ fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue) -> (Vec<Token<
         room -= words.len();
         let mut follows = false;
         for word in words {
-            let folded = fold(word.text);
-            if tongue.stops(&folded) {
+            let Some(folded) = tongue.telling(&word) else {
                 follows = false;
                 continue;
-            }
+            };
             let next = stats.len() as u32;
             let id = match ids.get(folded.as_ref()) {
                 Some(id) => *id,

@@ -36,13 +36,19 @@ impl Tongue {
     }
 
     /// A folded word that says nothing.
-    pub fn stops(&self, folded: &str) -> bool {
+    fn stops(&self, folded: &str) -> bool {
         says_nothing(folded) || self.lists.iter().flatten().any(|list| list.holds(folded))
     }
 
-    /// A word that says nothing.
+    /// A word that says nothing, or is too long to say anything here.
     pub fn is_stop(&self, word: &Word<'_>) -> bool {
-        self.stops(&fold(word.text))
+        self.telling(word).is_none()
+    }
+
+    /// The folded form of a word that says something.
+    pub fn telling<'t>(&self, word: &Word<'t>) -> Option<Cow<'t, str>> {
+        let fits = word.text.len() <= LONGEST_KEYWORD;
+        fits.then(|| fold(word.text)).filter(|folded| !self.stops(folded))
     }
 
     /// A word of a page in folded form, when it may be a keyword by itself: two characters at least, at most [`LONGEST_KEYWORD`] bytes,
