@@ -15,33 +15,37 @@ static SETS: LazyLock<Box<[OnceLock<Set>]>> =
 /// Words of the Chinese list that pages are about.
 #[rustfmt::skip]
 const SAY_SOMETHING: &[&str] = &[
-    "安全", "应用", "移动", "现代", "问题", "战斗", "练习", "行动", "行为", "规定", "限制", "任务", "处理", "防止", "总结", "运用", "联系",
-    "结合", "复杂", "范围", "帮助", "欢迎", "专门", "基本",
+    "安全", "应用", "移动", "现代", "问题", "战斗", "练习", "行动", "行为", "规定", "限制", "任务", "处理", "防止",
+    "总结", "运用", "联系", "结合", "复杂", "范围", "帮助", "欢迎", "专门", "基本",
 ];
 
 /// What the Chinese list, in simplified characters, lacks: words of everyday use, and those of texts in traditional characters.
 #[rustfmt::skip]
 const CHINESE: &[&str] = &[
-    "一个", "一种", "一类", "一只", "一位", "一名", "一项", "有人", "不用", "不会", "这是", "这次", "来自", "没", "不", "会", "说", "时", "来", "去", "做",
-    "还", "都", "很", "更", "最", "再", "才", "上", "下", "中", "里", "内", "后", "前", "两", "几", "请",
-    "一個", "一種", "一類", "一隻", "一項", "一樣", "一邊", "什麼", "為什麼", "這個", "這些", "這樣", "這裡", "這裏", "這是", "這種", "這麼", "這次", "那個",
-    "那麼", "那樣", "那裡", "那邊", "我們", "你們", "您們", "他們", "她們", "它們", "咱們", "人們", "還是", "還有", "還要", "還", "沒有", "沒", "不會", "個",
-    "來", "來自", "對", "對於", "對方", "從", "從而", "從此", "後", "然後", "之後", "以後", "最後", "後來", "為", "為了", "因為", "以為", "認為", "並", "並且",
-    "並不", "並非", "與", "與其", "於", "於是", "關於", "由於", "至於", "終於", "將", "會", "說", "說明", "時", "時候", "當時", "同時", "有時", "裡", "裏",
-    "裡面", "過", "不過", "通過", "經過", "經", "讓", "給", "許多", "應該", "應當", "可見", "無論", "雖然", "儘管", "開始", "進行", "或許", "請",
+    "一个", "一种", "一类", "一只", "一位", "一名", "一项", "有人", "不用", "不会", "这是", "这次", "来自", "没",
+    "不", "会", "说", "时", "来", "去", "做", "还", "都", "很", "更", "最", "再", "才", "上", "下", "中", "里", "内",
+    "后", "前", "两", "几", "请", "一個", "一種", "一類", "一隻", "一項", "一樣", "一邊", "什麼", "為什麼", "這個",
+    "這些", "這樣", "這裡", "這裏", "這是", "這種", "這麼", "這次", "那個", "那麼", "那樣", "那裡", "那邊", "我們",
+    "你們", "您們", "他們", "她們", "它們", "咱們", "人們", "還是", "還有", "還要", "還", "沒有", "沒", "不會", "個",
+    "來", "來自", "對", "對於", "對方", "從", "從而", "從此", "後", "然後", "之後", "以後", "最後", "後來", "為",
+    "為了", "因為", "以為", "認為", "並", "並且", "並不", "並非", "與", "與其", "於", "於是", "關於", "由於", "至於",
+    "終於", "將", "會", "說", "說明", "時", "時候", "當時", "同時", "有時", "裡", "裏", "裡面", "過", "不過", "通過",
+    "經過", "經", "讓", "給", "許多", "應該", "應當", "可見", "無論", "雖然", "儘管", "開始", "進行", "或許", "請",
 ];
 
 /// What the English list lacks: it is made for sentences, not for web pages.
 #[rustfmt::skip]
 const ENGLISH: &[&str] = &[
-    "according", "across", "along", "already", "also", "although", "always", "among", "another", "anyone", "anything", "around", "away", "based",
-    "became", "become", "behind", "beside", "besides", "beyond", "cannot", "could", "despite", "either", "else", "enough", "etc", "even", "ever",
-    "every", "everyone", "everything", "get", "gets", "got", "however", "instead", "last", "later", "least", "less", "like", "made", "make", "makes",
-    "making", "many", "may", "maybe", "might", "much", "must", "near", "need", "needs", "neither", "never", "next", "nothing", "often", "one",
-    "onto", "otherwise", "per", "perhaps", "quite", "rather", "really", "said", "say", "says", "see", "seen", "several", "shall", "since", "someone",
-    "something", "sometimes", "soon", "still", "take", "taken", "takes", "therefore", "though", "thus", "together", "towards", "two", "unless", "unlike",
-    "upon", "us", "use", "used", "uses", "using", "usually", "various", "via", "well", "whenever", "whereas", "whether", "within", "without", "would",
-    "yet",
+    "according", "across", "along", "already", "also", "although", "always", "among", "another", "anyone", "anything",
+    "around", "away", "based", "became", "become", "behind", "beside", "besides", "beyond", "cannot", "could",
+    "despite", "either", "else", "enough", "etc", "even", "ever", "every", "everyone", "everything", "get", "gets",
+    "got", "however", "instead", "last", "later", "least", "less", "like", "made", "make", "makes", "making", "many",
+    "may", "maybe", "might", "much", "must", "near", "need", "needs", "neither", "never", "next", "nothing", "often",
+    "one", "onto", "otherwise", "per", "perhaps", "quite", "rather", "really", "said", "say", "says", "see", "seen",
+    "several", "shall", "since", "someone", "something", "sometimes", "soon", "still", "take", "taken", "takes",
+    "therefore", "though", "thus", "together", "towards", "two", "unless", "unlike", "upon", "us", "use", "used",
+    "uses", "using", "usually", "various", "via", "well", "whenever", "whereas", "whether", "within", "without",
+    "would", "yet",
 ];
 
 /// What addresses are made of.
