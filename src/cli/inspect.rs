@@ -13,6 +13,7 @@ use super::inspect_sitemap::{self, Asked};
 use crate::admin::views::CanonicalView;
 use crate::content::html::ExtractOptions;
 use crate::crawl::rules::Rules;
+use crate::domain::card::Find;
 use crate::domain::robots::{RobotsGroup, RobotsRules, UsageRule};
 use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
 use crate::telemetry::log::escaped;
@@ -30,18 +31,21 @@ pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<Exit, CliErr
                 Asked { url, content_type: content_type.as_deref(), named_by: named_by.as_deref(), json: *json };
             inspect_sitemap::run(&read_input(file)?, &asked, &loaded(rules)?, out)?;
         }
-        InspectCommand::Page { file, url, content_type, rules } => {
-            inspect_page::run(read_input(file)?, url, content_type.as_deref(), &loaded(rules)?, out)?;
+        InspectCommand::Page { file, url, content_type, card, first_source, rules } => {
+            let find = if *first_source { Find::First } else { Find::Fill };
+            let asked = inspect_page::Asked { url, content_type: content_type.as_deref(), card: *card, find };
+            inspect_page::run(read_input(file)?, &asked, &loaded(rules)?, out)?;
         }
     }
     Ok(Exit::Done)
 }
 
-/// The rules of a crawl with these settings; the text of a page is kept, to be shown.
+/// The rules of a crawl with these settings; text and blocks of a page are kept, to be shown.
 fn loaded(args: &RulesArgs) -> Result<Rules, CliError> {
     let settings = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
     let mut rules = Rules::new(layers(args.config.as_deref(), &settings)?.load()?, String::new());
     rules.parse.extract.max_text = ExtractOptions::default().max_text;
+    rules.parse.extract.card = true;
     Ok(rules)
 }
 

@@ -137,6 +137,7 @@ impl Settings {
             max_links: self.parse.max_links_per_page,
             max_text: 0,
             agent_tokens: self.agent.robots_tokens.clone(),
+            card: false,
         };
         // The check has compiled them before.
         let fields = self.extract.iter().filter_map(|rule| rule.compiled().ok()).collect();

@@ -1,5 +1,6 @@
 //! Pure rules of crawling: no tokio, actix, rocksdb, IO or clock. `now` is an argument.
 
+pub mod card;
 #[cfg(test)]
 pub(crate) mod cases;
 pub(crate) mod coded;
@@ -29,3 +30,4 @@ pub mod textprint;
 pub mod traps;
 pub mod url;
 pub mod usage;
+pub mod words;

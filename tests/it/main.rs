@@ -84,3 +84,4 @@ mod warc;
 mod warc_tools;
 #[cfg(feature = "faults")]
 mod webhook;
+mod words;

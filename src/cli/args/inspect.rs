@@ -68,7 +68,7 @@ pub enum InspectCommand {
         #[command(flatten)]
         rules: RulesArgs,
     },
-    /// What is taken from a page: charset, title, directives, links, text
+    /// What is taken from a page: charset, title, directives, links, text, card
     Page {
         /// The page or other document, compressed with gzip or not; `-` is standard input
         file: PathBuf,
@@ -78,6 +78,12 @@ pub enum InspectCommand {
         /// Its Content-Type header
         #[arg(long, value_name = "TYPE")]
         content_type: Option<String>,
+        /// Its card alone, in lines: title, abstract, keywords, language, links
+        #[arg(long)]
+        card: bool,
+        /// Keywords from the first source that has any, not from one after another until there are ten
+        #[arg(long)]
+        first_source: bool,
         /// Settings.
         #[command(flatten)]
         rules: RulesArgs,

@@ -6,22 +6,34 @@ pub(super) enum Element {
     A,
     AnnotationXml,
     Area,
+    Article,
+    Aside,
     Audio,
     Base,
     Body,
+    Br,
     Desc,
+    Div,
     Embed,
     Font,
+    Footer,
     ForeignObject,
+    Form,
     Frame,
+    Header,
+    /// `h1` to `h6`.
+    Heading,
+    Html,
     Iframe,
     Image,
     Img,
     Input,
     Link,
+    Main,
     Math,
     MathText,
     Meta,
+    Nav,
     Noembed,
     Noframes,
     Noscript,
@@ -55,22 +67,22 @@ const LONGEST: usize = 16;
 
 #[rustfmt::skip]
 const NAMES: &[(&str, Element)] = &[
-    ("a", A), ("annotation-xml", AnnotationXml), ("area", Area), ("audio", Audio), ("base", Base), ("body", Body),
+    ("a", A), ("annotation-xml", AnnotationXml), ("area", Area), ("article", Article), ("aside", Aside), ("audio", Audio),
+    ("base", Base), ("body", Body), ("br", Br), ("div", Div), ("footer", Footer), ("form", Form), ("h1", Heading), ("h2", Heading),
+    ("h3", Heading), ("h4", Heading), ("h5", Heading), ("h6", Heading), ("header", Header), ("html", Html), ("main", Main), ("nav", Nav),
     ("desc", Desc), ("embed", Embed), ("font", Font), ("foreignobject", ForeignObject), ("frame", Frame),
     ("iframe", Iframe), ("image", Image), ("img", Img), ("input", Input), ("link", Link), ("math", Math), ("mi", MathText),
     ("mn", MathText), ("mo", MathText), ("ms", MathText), ("mtext", MathText), ("meta", Meta), ("noembed", Noembed),
     ("noframes", Noframes), ("noscript", Noscript), ("object", Object), ("plaintext", Plaintext), ("script", Script), ("source", Source),
     ("style", Style), ("svg", Svg), ("template", Template), ("textarea", Textarea), ("title", Title), ("track", Track),
     ("use", Use), ("video", Video), ("xmp", Xmp),
-    ("blockquote", Block), ("br", Block), ("center", Block), ("dd", Block), ("div", Block), ("dl", Block), ("dt", Block),
-    ("h1", Block), ("h2", Block), ("h3", Block), ("h4", Block), ("h5", Block), ("h6", Block), ("head", Block),
-    ("hr", Block), ("li", Block), ("listing", Block), ("menu", Block), ("ol", Block), ("p", Block), ("pre", Block),
+    ("blockquote", Block), ("center", Block), ("dd", Block), ("dl", Block), ("dt", Block), ("head", Block), ("hr", Block),
+    ("li", Block), ("listing", Block), ("menu", Block), ("ol", Block), ("p", Block), ("pre", Block),
     ("table", Block), ("ul", Block),
-    ("address", Section), ("article", Section), ("aside", Section), ("button", Section), ("caption", Section),
+    ("address", Section), ("button", Section), ("caption", Section),
     ("col", Section), ("colgroup", Section), ("details", Section), ("dialog", Section), ("dir", Section),
-    ("fieldset", Section), ("figcaption", Section), ("figure", Section), ("footer", Section), ("form", Section),
-    ("frameset", Section), ("header", Section), ("hgroup", Section), ("html", Section), ("legend", Section),
-    ("main", Section), ("nav", Section), ("optgroup", Section), ("option", Section), ("search", Section),
+    ("fieldset", Section), ("figcaption", Section), ("figure", Section), ("frameset", Section), ("hgroup", Section), ("legend", Section),
+    ("optgroup", Section), ("option", Section), ("search", Section),
     ("section", Section), ("select", Section), ("summary", Section), ("tbody", Section), ("td", Section),
     ("tfoot", Section), ("th", Section), ("thead", Section), ("tr", Section),
     ("b", Inline), ("big", Inline), ("code", Inline), ("em", Inline), ("i", Inline), ("nobr", Inline), ("ruby", Inline),
@@ -138,11 +150,22 @@ impl Element {
             self,
             Block
                 | Section
+                | Article
+                | Aside
                 | Audio
                 | Body
+                | Br
+                | Div
+                | Footer
+                | Form
                 | Frame
+                | Header
+                | Heading
+                | Html
                 | Iframe
                 | Input
+                | Main
+                | Nav
                 | Object
                 | Plaintext
                 | Textarea
@@ -154,7 +177,7 @@ impl Element {
 
     /// Its start tag inside SVG or MathML ends that (13.2.6.5); `font` only with certain attributes, not counted here.
     pub(super) fn leaves_foreign(self) -> bool {
-        matches!(self, Block | Inline | Body | Embed | Img | Meta)
+        matches!(self, Block | Inline | Body | Br | Div | Embed | Heading | Img | Meta)
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::blocks::ForCard;
 use super::directives::Directives;
 use crate::base::kinds::names;
 use crate::content::sitemap::Sitemap;
@@ -44,6 +45,8 @@ pub struct PageFacts {
     pub visible: u32,
     /// It shows pictures, objects, sound or film.
     pub pictures: bool,
+    /// What its card is made of beside these, where `ExtractOptions::card` asks for it.
+    pub for_card: Option<Box<ForCard>>,
 }
 
 /// From so many visible characters on a page has text of its own. What is shown instead of a page that has moved is shorter.

@@ -47,6 +47,11 @@ impl Fold {
         self.text.capacity()
     }
 
+    /// There is no text yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// The text, and whether some had to be left out.
     pub(crate) fn finish(mut self) -> (String, bool) {
         self.text.truncate(self.text.trim_ascii_end().len());

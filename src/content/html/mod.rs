@@ -4,6 +4,7 @@
 //! that searches bytes instead of stepping through characters (`tokenizer`, `tag`, `raw`), what little of the tree it must know
 //! (`foreign`), and the collector of facts (`extract`).
 
+mod blocks;
 mod directives;
 mod element;
 mod entities;
@@ -22,6 +23,7 @@ mod srcset;
 mod tag;
 mod tokenizer;
 
+pub use blocks::{Blocks, ForCard};
 pub use directives::Directives;
 pub(crate) use element::separates_words;
 pub use entities::decode_references;

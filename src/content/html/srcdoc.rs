@@ -26,7 +26,7 @@ pub(super) struct Framed {
 /// Reads the markup of a frame that stands so deep, the outermost at 1; one that stands deeper than [`DEEPEST`] leads nowhere.
 pub(super) fn read(markup: &str, opts: &ExtractOptions, depth: u8) -> Framed {
     let Some(url) = Url::parse("about:srcdoc").ok().filter(|_| depth <= DEEPEST) else { return Framed::default() };
-    let opts = ExtractOptions { max_text: 0, ..opts.clone() };
+    let opts = ExtractOptions { max_text: 0, card: false, ..opts.clone() };
     let mut page = Extractor::framed(&url, opts, depth);
     page.feed(markup);
     page.finish_framed()

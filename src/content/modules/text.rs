@@ -4,7 +4,7 @@ use url::Position;
 
 use super::{Body, MimeModule, PageSink, ParseRules};
 use crate::content::charset::TextStream;
-use crate::content::html::{Page, PageFacts};
+use crate::content::html::{Blocks, Page, PageFacts};
 use crate::content::mime::Kind;
 use crate::domain::text::cut_at;
 use crate::domain::textprint::{Printer, Shown};
@@ -30,6 +30,7 @@ impl MimeModule for Text {
                 cut: false,
                 max: rules.extract.max_text,
                 printer: Printer::new(&body.url[Position::BeforePath..Position::AfterQuery]),
+                blocks: rules.extract.card.then(Box::default),
             },
         })
     }
@@ -47,12 +48,17 @@ struct Kept {
     /// In bytes.
     max: usize,
     printer: Printer,
+    /// Its paragraphs, for its card.
+    blocks: Option<Box<Blocks>>,
 }
 
 impl Kept {
     /// Appends as many whole characters as there is room for.
     fn append(&mut self, piece: &str) {
         self.printer.push(piece);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.paragraphs(piece);
+        }
         let room = self.max.saturating_sub(self.text.len());
         if piece.len() <= room && !self.cut {
             return self.text.push_str(piece);
@@ -70,10 +76,11 @@ impl PageSink for TextReader {
     fn finish(mut self: Box<Self>) -> Page {
         let Self { stream, kept } = &mut *self;
         let decoded = stream.finish(|piece| kept.append(piece));
-        let Kept { text, cut, printer, .. } = self.kept;
+        let Kept { text, cut, printer, blocks, .. } = self.kept;
         let (print, told) = printer.finish();
         let shown = Shown { print, told, ..Shown::default() };
-        Page::of(PageFacts { text, text_cut: cut, shown, ..PageFacts::default() }, decoded)
+        let for_card = blocks.map(|blocks| blocks.finish());
+        Page::of(PageFacts { text, text_cut: cut, shown, for_card, ..PageFacts::default() }, decoded)
     }
 }
 

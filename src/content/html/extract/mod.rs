@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use url::{Position, Url};
 
+use super::blocks::Blocks;
 use super::directives::Directives;
 use super::element::Element;
 use super::entities::{self, Place};
@@ -43,11 +44,13 @@ pub struct ExtractOptions {
     pub max_text: usize,
     /// Names of ours that a `<meta name>` may address besides `robots`, for instance `lycosa`.
     pub agent_tokens: Vec<String>,
+    /// Also collect what the page's card is made of.
+    pub card: bool,
 }
 
 impl Default for ExtractOptions {
     fn default() -> Self {
-        Self { assets: false, max_links: 100_000, max_text: 1 << 20, agent_tokens: vec!["lycosa".into()] }
+        Self { assets: false, max_links: 100_000, max_text: 1 << 20, agent_tokens: vec!["lycosa".into()], card: false }
     }
 }
 
@@ -121,6 +124,7 @@ struct Collector {
     base_href: Option<String>,
     canonical_href: Option<String>,
     text: Fold,
+    blocks: Option<Box<Blocks>>,
     printer: Printer,
     media: Media,
     watch: Watch,
@@ -151,6 +155,7 @@ impl Collector {
             printer: Printer::new(&page[Position::BeforePath..Position::AfterQuery]),
             media: Media::of_page(page.host_str().unwrap_or_default()),
             links: LinkList::new(opts.max_links),
+            blocks: opts.card.then(Box::default),
             opts,
             watch: Watch::default(),
             facts: PageFacts::default(),
@@ -177,6 +182,7 @@ impl Collector {
         let (print, told) = self.printer.finish();
         self.facts.shown = Shown { print, told, media: self.media.finish() };
         (self.facts.links, self.facts.links_cut) = (self.links.list, self.links.cut);
+        self.facts.for_card = self.blocks.map(|blocks| blocks.finish());
         self.facts
     }
 
@@ -319,6 +325,9 @@ impl Collector {
             (None, Some(anchor)) => anchor.text.push(piece),
             (None, None) => {}
         }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.text(piece);
+        }
         self.watch.text(piece);
         self.text.push(piece);
     }
@@ -346,6 +355,9 @@ impl Sink for Collector {
         }
         if tag.element.separates_words() && !tag.foreign {
             self.separate_words();
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.start(tag);
         }
         self.media.of_tag(tag);
         if tag.element == Element::Script {
@@ -381,6 +393,9 @@ impl Sink for Collector {
         }
         if element.separates_words() {
             self.separate_words();
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.end(element);
         }
         match element {
             Element::A => self.end_anchor(),

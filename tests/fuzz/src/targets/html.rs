@@ -3,6 +3,7 @@
 use ::url::Url;
 
 use super::content::html::{ExtractOptions, Extractor, PageFacts};
+use super::domain::card::{Find, KEYWORDS, LONGEST_KEYWORD};
 use super::input::{byte, pieces, size, text};
 
 /// A longer reference is no link (`content::html::links`).
@@ -17,12 +18,14 @@ pub fn check(data: &[u8]) {
         assets: options & 1 != 0,
         max_links: if options & 2 != 0 { 3 } else { 10_000 },
         max_text: if options & 4 != 0 { 20 } else { 1 << 20 },
+        card: options & 16 != 0,
         ..ExtractOptions::default()
     };
     let xhtml = options & 8 != 0;
     let whole = read(std::iter::once(&*html), html.len(), xhtml, &opts);
     within_limits(&whole, &opts);
     assert_eq!(read(pieces(&html, size), html.len(), xhtml, &opts), whole, "in pieces of {size}");
+    Find::ALL.iter().for_each(|find| card(&whole, *find));
 }
 
 fn read<'a>(html: impl Iterator<Item = &'a str>, length: usize, xhtml: bool, opts: &ExtractOptions) -> PageFacts {
@@ -32,6 +35,15 @@ fn read<'a>(html: impl Iterator<Item = &'a str>, length: usize, xhtml: bool, opt
     html.for_each(|piece| extractor.feed(piece));
     assert!(extractor.work() <= 4 * length as u64, "{} for {length} bytes", extractor.work());
     extractor.finish()
+}
+
+/// A card is within its bounds, and again the same.
+fn card(facts: &PageFacts, find: Find) {
+    let card = facts.card("http://h.test/dir/page.html?q", find);
+    assert_eq!(card, facts.card("http://h.test/dir/page.html?q", find));
+    let Some(card) = card else { return };
+    assert!(card.lead.is_none_or(|lead| lead.len() <= 1_500) && card.keywords.len() <= KEYWORDS);
+    assert!(card.keywords.iter().all(|key| key.word.len() <= LONGEST_KEYWORD));
 }
 
 fn within_limits(facts: &PageFacts, opts: &ExtractOptions) {

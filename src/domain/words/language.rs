@@ -1,0 +1,108 @@
+//! The language of a text.
+
+use whatlang::{Lang, detect};
+
+use super::han::is_han;
+use crate::domain::text::cut_at;
+
+/// Bytes of a text that are looked at.
+const SAMPLE: usize = 2 * 1024;
+/// What is guessed of fewer letters, a Han character counting two, does not stand against what a page declares.
+const SURE: usize = 200;
+
+/// The language of a page, as ISO 639-1 has it, or else ISO 639-3: what it declares (BCP 47: `zh-Hant-TW` is `zh`), unless its `text`
+/// is surely in another; without a declaration what the text is in, when that is clear. Of the text 2 KiB count.
+///
+/// Kana tell Japanese and Han Chinese, also between words of other scripts: pages about programs are mixed. What else there is tells
+/// the detector `whatlang` by its trigrams.
+pub fn language(text: &str, declared: Option<&str>) -> Option<String> {
+    let sample = cut_at(text, SAMPLE);
+    let declared = declared.and_then(subtag);
+    let scripts = Scripts::of(sample);
+    let seen = scripts.language().or_else(|| {
+        let seen = detect(sample).filter(|info| info.is_reliable());
+        seen.map(|info| (short(info.lang()), true))
+    });
+    match (declared, seen) {
+        (Some(declared), Some((seen, true))) if scripts.letters() >= SURE && contradicts(&declared, seen) => {
+            Some(seen.into())
+        }
+        (Some(declared), _) => Some(declared),
+        (None, seen) => seen.map(|(seen, _)| seen.into()),
+    }
+}
+
+/// A language that the detector does not know cannot be contradicted by it.
+fn contradicts(declared: &str, seen: &str) -> bool {
+    declared != seen && Lang::all().iter().any(|lang| short(*lang) == declared)
+}
+
+/// Letters of a sample by script.
+struct Scripts {
+    all: usize,
+    han: usize,
+    kana: usize,
+}
+
+impl Scripts {
+    fn of(sample: &str) -> Self {
+        let mut scripts = Self { all: 0, han: 0, kana: 0 };
+        for c in sample.chars().filter(|c| c.is_alphabetic()) {
+            scripts.all += 1;
+            scripts.han += usize::from(is_han(c));
+            scripts.kana += usize::from(matches!(c, '\u{3041}'..='\u{30ff}'));
+        }
+        scripts
+    }
+
+    /// A Han character counts two.
+    fn letters(&self) -> usize {
+        self.all + self.han
+    }
+
+    /// The language that the script tells, and whether surely. A Han character is about as much text as four Latin letters.
+    fn language(&self) -> Option<(&'static str, bool)> {
+        if self.kana * 10 > self.all {
+            Some(("ja", self.kana * 4 > self.all))
+        } else {
+            (self.han * 5 > self.all).then_some(("zh", self.han * 2 > self.all))
+        }
+    }
+}
+
+/// The first part of a language tag, in lower case; three letters become two where there are two, and countries that are written in place
+/// of their language become that.
+fn subtag(tag: &str) -> Option<String> {
+    let first = tag.trim().split(['-', '_', ',', ';', ' ']).next().unwrap_or_default().to_ascii_lowercase();
+    if !matches!(first.len(), 2 | 3) || !first.bytes().all(|b| b.is_ascii_lowercase()) {
+        return None;
+    }
+    Some(match first.as_str() {
+        "cn" | "chi" | "zho" => "zh".into(),
+        "jp" => "ja".into(),
+        "ger" => "de".into(),
+        "fre" => "fr".into(),
+        "und" | "mul" | "zxx" => return None,
+        _ => Lang::from_code(first.as_str()).map_or(first, |lang| short(lang).into()),
+    })
+}
+
+/// ISO 639-1, or else 639-3.
+fn short(lang: Lang) -> &'static str {
+    let code = lang.code();
+    SHORT.iter().find(|(long, _)| *long == code).map_or(code, |(_, short)| short)
+}
+
+/// ISO 639-3 and 639-1 of what the detector knows.
+#[rustfmt::skip]
+const SHORT: &[(&str, &str)] = &[
+    ("epo", "eo"), ("eng", "en"), ("rus", "ru"), ("cmn", "zh"), ("spa", "es"), ("por", "pt"), ("ita", "it"), ("ben", "bn"),
+    ("fra", "fr"), ("deu", "de"), ("ukr", "uk"), ("kat", "ka"), ("ara", "ar"), ("hin", "hi"), ("jpn", "ja"), ("heb", "he"),
+    ("yid", "yi"), ("pol", "pl"), ("amh", "am"), ("jav", "jv"), ("kor", "ko"), ("nob", "nb"), ("dan", "da"), ("swe", "sv"),
+    ("fin", "fi"), ("tur", "tr"), ("nld", "nl"), ("hun", "hu"), ("ces", "cs"), ("ell", "el"), ("bul", "bg"), ("bel", "be"),
+    ("mar", "mr"), ("kan", "kn"), ("ron", "ro"), ("slv", "sl"), ("hrv", "hr"), ("srp", "sr"), ("mkd", "mk"), ("lit", "lt"),
+    ("lav", "lv"), ("est", "et"), ("tam", "ta"), ("vie", "vi"), ("urd", "ur"), ("tha", "th"), ("guj", "gu"), ("uzb", "uz"),
+    ("pan", "pa"), ("aze", "az"), ("ind", "id"), ("tel", "te"), ("pes", "fa"), ("mal", "ml"), ("ori", "or"), ("mya", "my"),
+    ("nep", "ne"), ("sin", "si"), ("khm", "km"), ("tuk", "tk"), ("aka", "ak"), ("zul", "zu"), ("sna", "sn"), ("afr", "af"),
+    ("lat", "la"), ("slk", "sk"), ("cat", "ca"), ("tgl", "tl"), ("hye", "hy"), ("cym", "cy"),
+];

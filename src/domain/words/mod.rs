@@ -1,0 +1,19 @@
+//! Words of a text: how they are told apart, compared, and which of them say nothing; and which language it is in.
+//!
+//! Scripts with spaces by UAX 29 (Unicode Text Segmentation); Han by jieba's dictionary, which is loaded when the first such text
+//! comes and stays. All is a function of the text alone.
+
+mod fold;
+mod han;
+mod language;
+mod split;
+mod stop;
+
+pub use fold::fold;
+pub use han::{cut, is_han, rarity};
+pub use language::language;
+pub use split::{Han, Joint, Word, words};
+pub use stop::{Stops, is_number, says_nothing};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn texts(text: &str, han: Han) -> Vec<&str> {
+    words(text, han, 1_000).into_iter().map(|word| word.text).collect()
+}
+
+#[test]
+fn words_that_people_take_for_the_same_are_the_same_when_folded() {
+    for (text, folded) in [
+        ("", ""),
+        ("abc", "abc"),
+        ("ABC", "abc"),
+        ("Straße", "strasse"),
+        ("STRASSE", "strasse"),
+        ("GROẞ", "gross"),
+        ("Ærø", "aero"),
+        ("Łódź", "lodz"),
+        ("façade", "facade"),
+        ("fac\u{327}ade", "facade"),
+        ("Việt", "viet"),
+        ("İstanbul ısı", "istanbul isi"),
+        ("Ἀθῆναι ΟΔΟΣ", "αθηναι οδοσ"),
+        ("ёлка Йод", "елка иод"),
+        ("ＡＢＣ１２３", "abc123"),
+        ("ﬁn", "fin"),
+        ("㈱", "(株)"),
+        ("ｶﾞｷﾞ", "ガギ"),
+        ("がぎ パピ", "がぎ パピ"),
+        ("か\u{3099}", "が"),
+        ("한글", "한글"),
+        ("שָׁלוֹם", "שָׁלוֹם"),
+        ("don’t", "don't"),
+        ("漢字", "漢字"),
+    ] {
+        assert_eq!(fold(text), folded, "{text}");
+    }
+}
+
+#[test]
+fn words_are_told_apart() {
+    use Han::{Chinese, Japanese};
+    for (text, han, wanted) in [
+        ("", Chinese, &[][..]),
+        ("Lost in  space, at last.", Chinese, &["Lost", "in", "space", "at", "last"]),
+        ("c++ C# f# node.js foo_bar g++, x+y", Chinese, &["c++", "C#", "f#", "node.js", "foo_bar", "g++", "x", "y"]),
+        ("C++11 issue#5 a##", Chinese, &["C", "11", "issue", "5", "a"]),
+        ("l'eau, qu’une Ada's o'clock", Chinese, &["eau", "une", "Ada", "o'clock"]),
+        ("3.5 1,000 état", Chinese, &["3.5", "1,000", "état"]),
+        ("我爱Rust编程语言。", Chinese, &["我", "爱", "Rust", "编程语言"]),
+        ("全文検索エンジンの仕組み", Japanese, &["全文検索", "エンジン", "の", "仕組", "み"]),
+        ("人々は", Japanese, &["人々", "は"]),
+        ("…!?🙂", Chinese, &[]),
+    ] {
+        assert_eq!(texts(text, han), wanted, "{text}");
+    }
+}
+
+#[test]
+fn what_stands_between_words_is_told() {
+    let joints: Vec<_> =
+        words("a b-c, d—e人f \u{3000}g", Han::Japanese, 99).into_iter().map(|word| word.joint).collect();
+    use Joint::{Apart, None, Space};
+    assert_eq!(joints, [Apart, Space, Space, Apart, Apart, None, None, Space]);
+}
+
+#[test]
+fn words_know_their_place_and_are_no_more_than_asked_for() {
+    let text = "我们 l'eau c++，机器学习";
+    for word in words(text, Han::Chinese, 99) {
+        assert_eq!(&text[word.start..word.start + word.text.len()], word.text);
+    }
+    assert_eq!(words(text, Han::Chinese, 2).len(), 2);
+    assert_eq!(words(&"中".repeat(5_000), Han::Chinese, 7).len(), 7);
+}
+
+#[test]
+fn words_that_say_nothing_are_known_by_language() {
+    for (word, language, stops) in [
+        ("the", "en", true),
+        ("using", "en", true),
+        ("system", "en", false),
+        ("der", "de", true),
+        ("fur", "de", true),
+        ("og", "nb", true),
+        ("我们", "zh", true),
+        ("我們", "zh", true),
+        ("安全", "zh", false),
+        ("という", "ja", true),
+        ("カタカナ", "ja", false),
+    ] {
+        assert_eq!(Stops::of(language).unwrap().holds(word), stops, "{word} {language}");
+    }
+    assert!(Stops::of("no such language").is_none());
+    assert!(says_nothing("ひらがな") && says_nothing("https") && !says_nothing("カタカナ") && !says_nothing("x"));
+    assert!(is_number("12,000.5") && is_number("３") && !is_number("5G"));
+}
+
+#[test]
+fn a_declared_language_holds_unless_the_text_is_surely_in_another() {
+    let english = "The wolf spider does not spin a web to catch its prey. It runs after it, or waits for it near its burrow. \
+                   Its eyes are large, and it sees well by night. Females carry their eggs with them in a ball of silk. "
+        .repeat(2);
+    let german = "Die Wolfspinne baut kein Netz, um ihre Beute zu fangen. Sie läuft ihr nach oder wartet auf sie vor ihrer Höhle. \
+                  Ihre Augen sind groß, und sie sieht auch in der Nacht gut. Die Weibchen tragen ihre Eier mit sich herum. ";
+    let chinese =
+        "狼蛛不结网捕食，而是追逐猎物，或者在洞口等待猎物。它的眼睛很大，夜间视力很好。雌蛛把卵袋带在身上。".repeat(6);
+    for (text, declared, language) in [
+        (english.as_str(), Some("en-GB"), Some("en")),
+        (&english, Some("zh-CN"), Some("en")),
+        (&english, None, Some("en")),
+        (&english, Some("gd"), Some("gd")),
+        (german, Some("DE_at"), Some("de")),
+        (german, Some("deu"), Some("de")),
+        (&chinese, Some("cn"), Some("zh")),
+        (&chinese, Some("zh-Hant-TW"), Some("zh")),
+        (&chinese, Some("en"), Some("zh")),
+        ("狼蛛", Some("en"), Some("en")),
+        ("これはクモの種類です。", None, Some("ja")),
+        ("systemd环境下，可以用networkd来配置网络。", None, Some("zh")),
+        ("The word for spider is 蜘蛛, as everybody knows.", None, Some("en")),
+        ("", Some("fr"), Some("fr")),
+        ("", Some("x-klingon"), None),
+        ("12 34", None, None),
+    ] {
+        assert_eq!(super::language(text, declared).as_deref(), language, "{declared:?}: {text:.30}");
+    }
+}
+
+#[test]
+fn a_rare_word_weighs_more_than_a_common_one() {
+    assert!(rarity("搜索引擎") > rarity("网络"));
+    assert!(rarity("网络") > rarity("的"));
+    assert_eq!(rarity("蛛形纲狼蛛科"), 14.0);
+}
+
+#[test]
+fn a_long_run_is_cut_in_linear_work() {
+    let long = "中华人民共和国".repeat(100_000);
+    assert_eq!(words(&long, Han::Chinese, usize::MAX).iter().map(|word| word.text.len()).sum::<usize>(), long.len());
+}
+
+proptest! {
+    #[test]
+    fn folding_twice_is_folding_once(text in "\\PC{0,40}") {
+        let once = fold(&text).into_owned();
+        prop_assert_eq!(fold(&once), once.as_str());
+    }
+
+    #[test]
+    fn words_lie_in_order_and_hold_letters(text in "[\\PCa-z#+'’中文のア漢 ]{0,60}") {
+        for han in [Han::Chinese, Han::Japanese] {
+            let mut end = 0;
+            for word in words(&text, han, 1_000) {
+                prop_assert!(word.start >= end && !word.text.is_empty());
+                prop_assert_eq!(text.get(word.start..word.start + word.text.len()), Some(word.text));
+                end = word.start + word.text.len();
+            }
+        }
+    }
+}
