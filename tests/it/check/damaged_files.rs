@@ -8,7 +8,7 @@ use lycosa::storage::read;
 use lycosa::storage::tables;
 use lycosa::storage::values::{FileLengths, Unsynced, UnsyncedLines};
 
-use super::{Named, all, file, meta, queued, write};
+use super::{Named, all, done_page, file, meta, queued, write};
 
 /// Each alone.
 pub const ALL: &[Named] = &[
@@ -26,7 +26,7 @@ pub const ALL: &[Named] = &[
     (
         "a capture's record lies beyond the archive's end",
         |s, _| {
-            let (key, mut page) = all::<tables::Pages>(s).remove(0);
+            let (key, mut page) = done_page(s);
             page.warc.as_mut().unwrap().offset = 1 << 40;
             write(s, |b| b.put::<tables::Pages>(&key, &page));
         },
@@ -35,7 +35,7 @@ pub const ALL: &[Named] = &[
     (
         "a capture has no place",
         |s, _| {
-            let (key, mut page) = all::<tables::Pages>(s).remove(0);
+            let (key, mut page) = done_page(s);
             page.warc = None;
             write(s, |b| b.put::<tables::Pages>(&key, &page));
         },

@@ -7,7 +7,7 @@ use lycosa::recovery::check::Fault;
 use lycosa::storage::tables;
 use lycosa::storage::values::{QueueEntry, UrlState};
 
-use super::{Named, all, queued, remove, stored, write};
+use super::{Named, all, done_page, queued, remove, stored, write};
 
 /// Each alone.
 pub const ALL: &[Named] = &[
@@ -117,7 +117,7 @@ pub const ALL: &[Named] = &[
     (
         "a capture says another URL",
         |s, _| {
-            let (key, mut page) = all::<tables::Pages>(s).remove(0);
+            let (key, mut page) = done_page(s);
             page.url.push('x');
             write(s, |b| b.put::<tables::Pages>(&key, &page));
         },
@@ -126,7 +126,7 @@ pub const ALL: &[Named] = &[
     (
         "a capture stands in another partition",
         |s, _| {
-            let (mut key, page) = all::<tables::Pages>(s).remove(0);
+            let (mut key, page) = done_page(s);
             key.partition.0 ^= 1;
             write(s, |b| b.put::<tables::Pages>(&key, &page));
         },

@@ -132,13 +132,18 @@ fn host_with_queue(storage: &MemoryStorage) -> (lycosa::storage::keys::HostCrawl
     all.into_iter().find(|(_, c)| c.queued_total() > 0).expect("the fixture has one")
 }
 
-/// The capture of a URL that is done.
+/// The capture of a URL that is done, and not listed as not yet safe: of such a one other things are found.
 fn done_page(storage: &MemoryStorage) -> (PageKey, PageRecord) {
+    let lists = read::unsynced(storage, usize::MAX).unwrap();
+    let is_safe = |key: &PageKey| lists.iter().flat_map(|(_, list)| &list.0).all(|listed| listed.page != *key);
     let is_done = |key: &PageKey| {
         let state = read::seen_state(storage, key.seen()).unwrap();
         matches!(state, Some(UrlState::Done { captured, .. }) if captured == key.captured.0)
     };
-    all::<tables::Pages>(storage).into_iter().find(|(key, _)| is_done(key)).expect("the fixture has one")
+    all::<tables::Pages>(storage)
+        .into_iter()
+        .find(|(key, _)| is_done(key) && is_safe(key))
+        .expect("the fixture has one")
 }
 
 fn meta<M: MetaRecord<Of = ()>>(storage: &MemoryStorage) -> M {
