@@ -39,6 +39,23 @@ pub(super) struct AtQuery {
     at: Option<u64>,
 }
 
+/// What is told beside a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Part {
+    /// Its card: title, abstract, keywords, language (`docs/card.md`).
+    Card,
+}
+
+/// Whether more is told of a capture.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct With {
+    /// `card`: made of its record in the archive.
+    #[param(inline)]
+    include: Option<Part>,
+}
+
 /// A page of captures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CapturePage {
@@ -58,6 +75,9 @@ pub struct PageDetail {
     pub capture: CaptureView,
     /// The newest hundred captures of the URL, newest first.
     pub captures: Vec<CaptureView>,
+    /// The card of the capture, when it was asked for; null when there is no text in it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub card: Option<serde_json::Value>,
 }
 
 /// Snapshots that are read at a time: each takes some tens of megabytes.
@@ -76,10 +96,21 @@ pub(super) async fn pages(query: Query<PageQuery>, paging: Query<Paging>, node: 
     ok(reading(move || query::pages(&node, &query, &paging)).await?)
 }
 
-/// One capture of a URL, the newest or that of a time, and the list of its captures.
-#[utoipa::path(get, path = "/api/v1/page", tag = "pages", params(UrlQuery, AtQuery), responses(
-    (status = 200, body = PageDetail), Refusal<400>, Refusal<404>, Refusal<503>,
+/// One capture of a URL, the newest or that of a time, and the list of its captures; with `include=card` what is said of it.
+#[utoipa::path(get, path = "/api/v1/page", tag = "pages", params(UrlQuery, AtQuery, With), responses(
+    (status = 200, body = PageDetail), Refusal<400>, Refusal<404>, Refusal<410>, Refusal<413>, Refusal<503>,
 ))]
-pub(super) async fn page(query: Query<UrlQuery>, at: Query<AtQuery>, node: Data<Node>) -> Answer {
-    ok(reading(move || query::page(&node, &query.url, at.at)).await?)
+pub(super) async fn page(
+    query: Query<UrlQuery>,
+    at: Query<AtQuery>,
+    with: Query<With>,
+    node: Data<Node>,
+    turns: Data<Semaphore>,
+) -> Answer {
+    let turn = if with.include.is_some() { Some(snapshot::turn(turns)?) } else { None };
+    let read = reading(move || {
+        let _turn = turn;
+        Ok(query::page(&node, &query.url, at.at, with.include.is_some()))
+    });
+    ok(read.await??)
 }

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use actix_web::http::StatusCode;
+use serde_json::json;
 
 use crate::admin::ControlError;
 use crate::admin::find::{Target, unread};
@@ -15,8 +16,13 @@ use crate::base::time::UnixMillis;
 use crate::content::charset::detect_in_domain;
 use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
+use crate::content::modules::HeaderDirectives;
 use crate::crawl::node::Node;
-use crate::document::decoded;
+use crate::crawl::parser::inspect::Inspector;
+use crate::document::{Document, decoded};
+use crate::domain::card::{Card, Find};
+use crate::domain::outcome::Verdict;
+use crate::net::Fetched;
 use crate::storage::keys::{ContentKey, KeyRange, PageKey};
 use crate::storage::tables;
 use crate::storage::values::{DoneKind, PageRecord};
@@ -26,6 +32,8 @@ use crate::warc::pick::{PickError, Picked, response_at};
 
 /// Captures shown of one URL.
 const CAPTURES: usize = 100;
+/// Bytes of a document read at a time.
+const PIECE: usize = 32 * 1024;
 /// Most bytes of a record, and of a decoded body, that are read for a snapshot.
 const MOST: u64 = 16 << 20;
 
@@ -48,12 +56,31 @@ pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<C
 }
 
 /// One capture of a URL, and the list of all.
-pub(super) fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
+pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> Result<PageDetail, Problem> {
     let target = Target::typed(node, url)?.target;
     let captures = captures(node, &target).map_err(unread)?;
     let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+    let card = match with_card {
+        true => Some(json!(card(node, &target, stored(node, capture, &captures)?))),
+        false => None,
+    };
     let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
-    Ok(PageDetail { capture: CaptureView::from(capture), captures })
+    Ok(PageDetail { capture: CaptureView::from(capture), captures, card })
+}
+
+/// The card of what is stored, read as the crawl reads a page.
+fn card(node: &Node, target: &Target, picked: Picked) -> Option<Card> {
+    let rules = &node.crawl.rules;
+    let field = |name: &str| Some((name.to_owned(), picked.field(name)?.into_bytes()));
+    let headers = ["Content-Type", "Content-Encoding"].into_iter().filter_map(field).collect();
+    let fetched = Fetched::saved(200, headers, Document::from_bytes(picked.body));
+    let mut parse = rules.parse.clone();
+    parse.extract.card = true;
+    let inspector = Inspector { rules: &parse, ..rules.inspector() };
+    let (head, mut room) = (HeaderDirectives::default(), vec![0; PIECE]);
+    let looked = inspector.look((&target.url, false), &fetched, &Verdict::Store, &head, &mut room);
+    let looked = looked.bounded(&rules.canon, &target.url, rules.settings.parse.max_links_per_page);
+    looked.page?.facts.card(target.url.as_str(), Find::Fill)
 }
 
 /// The bytes of one capture.
@@ -61,7 +88,12 @@ pub(super) fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> R
     let target = Target::typed(node, url)?.target;
     let captures = captures(node, &target).map_err(unread)?;
     let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
-    let holder = holder(node, capture, &captures).map_err(unread)?;
+    shown(stored(node, capture, &captures)?, &target, capture, form)
+}
+
+/// The response that holds the bytes of a capture.
+fn stored(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Picked, Problem> {
+    let holder = holder(node, capture, captures).map_err(unread)?;
     let place = holder.as_ref().and_then(|page| page.warc.as_ref());
     let Some(place) = place else {
         let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first \
@@ -69,12 +101,11 @@ pub(super) fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> R
         return Err(ControlError::Absent(detail.into()).into());
     };
     let dir = node.crawl.rules.settings.warc_dir();
-    let picked = response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
+    response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
         PickError::Gone(_) => Problem::new(StatusCode::GONE, e.to_string()),
         PickError::TooLarge { .. } => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, e.to_string()),
         PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
-    })?;
-    shown(picked, &target, capture, form)
+    })
 }
 
 /// `text/html` is of `text/html` and of `text/`.

@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::http::header::HeaderValue;
 use actix_web::web::{Data, Query};
 use serde::Deserialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{AtQuery, query};
@@ -59,6 +59,12 @@ pub struct Snapshot {
     pub content_encoding: Option<String>,
 }
 
+/// The turn of who reads a record.
+pub(super) fn turn(turns: Data<Semaphore>) -> Result<OwnedSemaphorePermit, ControlError> {
+    let busy = |_| ControlError::Unavailable("other snapshots are being read; ask again".into());
+    turns.into_inner().try_acquire_owned().map_err(busy)
+}
+
 /// A page as it was: as stored, as text, or as it looked without scripts.
 #[utoipa::path(get, path = "/api/v1/snapshot", tag = "pages", params(UrlQuery, AtQuery, FormQuery), responses(
     (status = 200, content(
@@ -74,8 +80,7 @@ pub(in crate::admin) async fn snapshot(
     turns: Data<Semaphore>,
 ) -> Answer {
     let form = form.form.unwrap_or_default();
-    let busy = |_| ControlError::Unavailable("other snapshots are being read; ask again".into());
-    let turn = turns.into_inner().try_acquire_owned().map_err(busy)?;
+    let turn = turn(turns)?;
     let read = reading(move || {
         let _turn = turn;
         Ok(query::snapshot(&node, &query.url, at.at, form))

@@ -36,6 +36,21 @@ fn urls(page: &Value) -> Vec<String> {
 }
 
 #[test]
+fn the_card_of_a_capture_is_told_when_asked_for_also_of_a_revisit_and_of_plain_text() {
+    let site = site();
+    let sandbox = in_front_of(&site);
+    let live = crawled(&sandbox);
+    let desk = Desk::of(&live);
+    let card = |path: &str| desk.get(&format!("/api/v1/page?url=http://a.test/{path}&include=card"))["card"].clone();
+    assert!(desk.get("/api/v1/page?url=http://a.test/page").get("card").is_none(), "nothing is made unasked");
+    assert_eq!((&card("page")["title"], &card("page")["abstract"]), (&"T".into(), &"words here".into()));
+    assert_eq!(card("copy"), card("page"), "its content stands in the other's record");
+    assert_eq!(card("plain.txt")["abstract"], "<script>plain</script>");
+    assert_eq!(card("bytes"), Value::Null);
+    assert_eq!(card("")["out_links"], 5);
+}
+
+#[test]
 fn captures_are_listed_by_host_status_type_and_age() {
     let (site, of) = (site(), |path: &str| format!("http://a.test/{path}"));
     let sandbox = in_front_of(&site);
@@ -76,6 +91,7 @@ fn captures_are_listed_by_host_status_type_and_age() {
         ("/api/v1/pages?cursor=zz", "expected `next`"),
         ("/api/v1/page", "the query: url is missing"),
         ("/api/v1/page?url=http://a.test/&at=x", "at: expected a whole number"),
+        ("/api/v1/page?url=http://a.test/&include=film", "include: expected one of card"),
         ("/api/v1/snapshot", "the query: url is missing"),
         ("/api/v1/snapshot?url=http://a.test/&as=film", "as: expected one of stored, text, rendered"),
     ]);
