@@ -11,29 +11,30 @@ use crate::warc::name::cdxj_name;
 #[derive(Default)]
 pub(super) struct Holds {
     last: BTreeMap<String, u64>,
-    /// From where on, and up to where.
+    /// Entries up to the first number do not matter any more, those up to the second were read.
     read: (u64, u64),
 }
 
 impl Holds {
-    /// The files that hold what a consumer which holds has not read, with their indexes. Each entry is read once.
+    /// The files that hold what a consumer which holds has not read, with their indexes; none when that is not known yet, as long as the feed
+    /// is not taken up. Each entry is read once.
     ///
     /// # Errors
     /// The storage's own.
-    pub fn needed(&mut self, node: &Node) -> Result<Vec<String>, StorageError> {
+    pub fn needed(&mut self, node: &Node) -> Result<Option<Vec<String>>, StorageError> {
+        let Some(until) = *node.crawl.progress.fed.borrow() else { return Ok(None) };
         let consumers: Consumers = read::meta(&*node.storage, ())?.unwrap_or_default();
         let Some(after) = consumers.held_after() else {
             *self = Self::default();
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         };
         if after < self.read.0 || self.read == (0, 0) {
-            *self = Self { read: (after, after), ..Self::default() }; // it went back, or is the first
+            *self = Self { read: (after, after), ..Self::default() }; // somebody went back, or is the first
         }
-        let until = *node.crawl.progress.fed.borrow();
         let last = &mut self.last;
         feed::files(&*node.storage, self.read.1, until, |file, number| _ = last.insert(file.to_owned(), number))?;
-        self.read.1 = self.read.1.max(until);
+        self.read = (after, self.read.1.max(until));
         self.last.retain(|_, last| *last > after);
-        Ok(self.last.keys().flat_map(|file| [file.clone(), cdxj_name(file)]).collect())
+        Ok(Some(self.last.keys().flat_map(|file| [file.clone(), cdxj_name(file)]).collect()))
     }
 }

@@ -108,7 +108,8 @@ fn look(
     }
     let file_lengths: FileLengths = read::meta(&*node.storage, ())?.unwrap_or_default();
     // What the database still names as the one being written stays, and what somebody has yet to read.
-    let mut needed = if store.delete_uploaded { holds.needed(node)? } else { Vec::new() };
+    let needed = if store.delete_uploaded { holds.needed(node)? } else { None };
+    let Some(mut needed) = needed else { return Ok(()) };
     needed.extend(file_lengths.warc.map(|(name, _)| name));
     let removed = uploads.remove_listed(|file| needed.iter().any(|name| name == file))?;
     if !removed.is_empty() {

@@ -54,8 +54,8 @@ pub struct Progress {
     pub committed: watch::Sender<u64>,
     /// When the Store synced last, in milliseconds of the clock's uptime.
     pub synced: AtomicU64,
-    /// Number of the last entry of the feed that is shown: the last one synced.
-    pub fed: watch::Sender<u64>,
+    /// Number of the last entry of the feed that is shown, the last one synced; none before the feed was taken up.
+    pub fed: watch::Sender<Option<u64>>,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// The earliest last visit of a sitemap, milliseconds since 1970; `u64::MAX` when there is none.
@@ -68,7 +68,7 @@ impl Progress {
         Self {
             counters: Mutex::new(counters),
             committed: watch::Sender::new(0),
-            fed: watch::Sender::new(0),
+            fed: watch::Sender::new(None),
             synced: AtomicU64::new(millis(clock.uptime())),
             next_try: AtomicU64::new(0),
             sitemap_visit: AtomicU64::new(u64::MAX),

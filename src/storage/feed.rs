@@ -54,6 +54,7 @@ impl FeedLog {
         match id {
             Some(id) if *id != self.id => Stand::Other { common: self.common_with(id).unwrap_or(0).min(after) },
             _ if after > shown => Stand::Other { common: shown },
+            None if self.before_gap(after).is_some() => Stand::Other { common: self.before_gap(after).unwrap_or(0) },
             _ if after < self.trimmed => Stand::Trimmed { oldest: self.oldest() },
             _ => Stand::Here,
         }
@@ -141,11 +142,13 @@ mod tests {
 
     #[test]
     fn who_reads_another_feed_is_told_what_both_have_and_who_comes_late_where_it_begins_now() {
-        let log = FeedLog { id: [1; 8], trimmed: 10, former: Vec::new() }.continued([2; 8], 50);
+        let log = FeedLog { id: [1; 8], trimmed: 10, former: Vec::new() }.continued([2; 8], 50, 70, None);
         let (own, former, strange) = (Some([2; 8]), Some([1; 8]), Some([9; 8]));
         for (id, after, stand) in [
             (own, 70, Stand::Here),
             (None, 80, Stand::Here),
+            (None, 60, Stand::Other { common: 50 }),
+            (own, 60, Stand::Here),
             (own, 10, Stand::Here),
             (own, 9, Stand::Trimmed { oldest: 11 }),
             (None, 0, Stand::Trimmed { oldest: 11 }),

@@ -10,8 +10,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::values::{FeedLog, FormerFeed, Shown};
 use crate::base::disk::own;
 
 /// How far the database was synced: name in the data folder.
@@ -40,7 +42,15 @@ impl Mark {
         }
         let file = match self.file.take() {
             Some(file) => file,
-            None => own::in_place(&data.join(self.name))?,
+            None => {
+                let path = data.join(self.name);
+                if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+                    return Err(io::Error::other("it is no file")); // opening a pipe would wait for ever
+                }
+                let file = own::in_place(&path)?;
+                file.set_len(text.len() as u64)?; // what is behind would spoil it for ever
+                file
+            }
         };
         file.write_all_at(text.as_bytes(), 0)?;
         (self.file, self.noted) = (Some(file), text);
@@ -55,12 +65,14 @@ impl Mark {
         self.note(data, with_digest(format!("{sequence:020}")))
     }
 
-    /// Notes that the entries of a feed up to `number` are to be shown.
+    /// Notes that the entries of a feed up to `high` are to be shown.
     ///
     /// # Errors
     /// The system's own; then the mark is an older one.
-    pub fn fed(&mut self, data: &Path, feed: [u8; 8], number: u64) -> io::Result<()> {
-        self.note(data, with_digest(format!("{:016x} {number:020}", u64::from_be_bytes(feed))))
+    pub fn fed(&mut self, data: &Path, log: &FeedLog, high: u64) -> io::Result<()> {
+        let former = log.former.iter().map(|f| format!(" {} {:020}", HEXLOWER.encode(&f.id), f.common));
+        let said = format!("{} {high:020}{}", HEXLOWER.encode(&log.id), former.collect::<String>());
+        self.note(data, with_digest(said))
     }
 }
 
@@ -70,20 +82,28 @@ pub fn synced(data: &Path) -> Option<u64> {
 }
 
 /// Which feed was shown, and how far, as far as is known.
-pub fn fed(data: &Path) -> Option<([u8; 8], u64)> {
+pub fn fed(data: &Path) -> Option<Shown> {
     let text = whole(data, FED)?;
-    let (feed, number) = text.split_once(' ')?;
-    Some((u64::from_str_radix(feed, 16).ok()?.to_be_bytes(), number.parse().ok()?))
+    let words: Vec<&str> = text.split(' ').collect();
+    let pair = |pair: &[&str]| -> Option<([u8; 8], u64)> {
+        let [id, number] = pair else { return None };
+        Some((HEXLOWER.decode(id.as_bytes()).ok()?.try_into().ok()?, number.parse().ok()?))
+    };
+    let mut pairs = words.chunks(2).map(pair).collect::<Option<Vec<_>>>()?.into_iter();
+    let (id, high) = pairs.next()?;
+    let former = pairs.map(|(id, common)| FormerFeed { id, common, began: 0 }).collect();
+    Some(Shown { log: FeedLog { id, former, ..FeedLog::default() }, high })
 }
 
 /// What a mark says, when it is whole.
 fn whole(data: &Path, name: &str) -> Option<String> {
-    let found = fs::read_to_string(data.join(name)).ok()?;
+    let path = data.join(name);
+    let found = fs::metadata(&path).ok().filter(fs::Metadata::is_file).and_then(|_| fs::read_to_string(path).ok())?;
     let said = found.rsplit_once(' ')?.0.to_owned();
     (with_digest(said.clone()) == found).then_some(said)
 }
 
-/// The text of a mark, always of one length.
+/// The text of a mark, of one length as long as it is open.
 fn with_digest(said: String) -> String {
     let digest = xxh3_64(said.as_bytes());
     format!("{said} {digest:016x}\n")
@@ -97,13 +117,20 @@ mod tests {
     fn a_mark_is_read_back_and_a_torn_or_foreign_one_says_nothing() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(synced(dir.path()), None);
+        let former = FormerFeed { id: [7; 8], common: 5, began: 0 };
+        let log = FeedLog { id: [0, 1, 2, 3, 4, 5, 6, 255], former: vec![former], ..FeedLog::default() };
+        // What is longer, of somebody else, does not spoil it for ever.
+        fs::write(dir.path().join(FED), [b'x'; 5_000]).unwrap();
         let (mut mark, mut shown) = (Mark::new(SYNCED), Mark::new(FED));
         for number in [1, 99, u64::MAX] {
             mark.synced(dir.path(), number).unwrap();
-            shown.fed(dir.path(), [0, 1, 2, 3, 4, 5, 6, 255], number).unwrap();
+            shown.fed(dir.path(), &log, number).unwrap();
             assert_eq!(synced(dir.path()), Some(number));
-            assert_eq!(fed(dir.path()), Some(([0, 1, 2, 3, 4, 5, 6, 255], number)));
+            assert_eq!(fed(dir.path()), Some(Shown { log: log.clone(), high: number }));
         }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(FED)).unwrap();
+        assert!(Mark::new(FED).fed(folder.path(), &log, 1).is_err() && fed(folder.path()).is_none());
         let text = |number: u64| with_digest(format!("{number:020}"));
         let whole = text(7);
         let mixed = format!("{}{}", &text(10)[..19], &whole[19..]);

@@ -4,6 +4,7 @@ mod query;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::{Bytes, Data, Path, Payload, Query};
 use actix_web::{HttpResponse, ResponseError as _};
@@ -13,23 +14,40 @@ use tokio::sync::{Semaphore, mpsc};
 use utoipa::{IntoParams, ToSchema};
 
 use super::body;
-use super::bounded::{ordered, reading, within};
+use super::bounded::{ordered, reading};
 use super::control::ControlError;
-use super::problem::{Answer, Problem, Refusal};
+use super::problem::{Answer, Problem, Refusal, ok};
 use super::views::CaptureView;
 use crate::crawl::node::Node;
 
-/// Requests for entries that are answered at a time.
+/// Looks at the database that are made at a time.
 const READERS: usize = 4;
-/// Chunks of lines that wait for a slow client.
-const WAITING: usize = 4;
+/// Clients that lines are sent to at a time.
+const STREAMS: usize = 32;
+/// A client that takes nothing for so long is left.
+const TAKES: Duration = Duration::from_secs(60);
 
 /// The turns of those who read the feed.
-pub(super) struct Readers(Arc<Semaphore>);
+pub(super) struct Readers {
+    looks: Semaphore,
+    streams: Arc<Semaphore>,
+}
 
 /// All of them free.
 pub(super) fn readers() -> Data<Readers> {
-    Data::new(Readers(Arc::new(Semaphore::new(READERS))))
+    Data::new(Readers { looks: Semaphore::new(READERS), streams: Arc::new(Semaphore::new(STREAMS)) })
+}
+
+impl Readers {
+    /// A look at the database, in its turn: a client that is slow to take what was found keeps nobody from another.
+    async fn look<T, F>(&self, look: F) -> Result<T, ControlError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> Result<T, ControlError> + Send + 'static,
+    {
+        let _turn = self.looks.acquire().await;
+        reading(look).await
+    }
 }
 
 /// How entries are written.
@@ -51,7 +69,7 @@ pub(super) struct FeedQuery {
     after: Option<u64>,
     /// The feed that this number is of, so that entries of another one are not taken for those that follow.
     log: Option<String>,
-    /// At most so many: 100 by itself, of lines 100000.
+    /// At most so many: 100 by itself and 1000 at most, of lines 100000.
     #[param(minimum = 1, maximum = 100_000)]
     limit: Option<usize>,
     /// When there are none yet, so many seconds are waited for one.
@@ -120,7 +138,8 @@ pub(super) struct Elsewhere {
 }
 
 /// What became of each page, in the order of the commits. An entry is shown when a loss of power cannot take it back. Items whose capture is
-/// gone have none; `next` goes on. As lines (`format=ndjson`) the last whole line is where to go on.
+/// gone have none; `next` goes on. As lines (`format=ndjson`) the last whole line is where to go on, and the
+/// header `X-Feed-Log` says which feed they are of.
 #[utoipa::path(get, path = "/api/v1/feed", tag = "feed", params(FeedQuery), responses(
     (status = 200, content((FeedPage = "application/json"), (FeedItem = "application/x-ndjson"))),
     Refusal<400>,
@@ -131,35 +150,44 @@ pub(super) struct Elsewhere {
 pub(super) async fn feed(query: Query<FeedQuery>, node: Data<Node>, readers: Data<Readers>) -> Answer {
     let asked = query::Asked::of(&node, &query)?;
     let (at, look) = (node.clone(), asked.clone());
-    let begin = match reading(move || look.begin(&at)).await? {
+    let begin = match readers.look(move || look.begin(&at)).await? {
         query::Begin::After(number) => number,
         query::Begin::Elsewhere(elsewhere) => return Ok(elsewhere.answer()),
     };
     asked.wait(&node, begin, query.wait).await;
-    let ended = |_| ControlError::Unavailable("the crawl is coming to its end".into());
-    let turn = within(async { readers.0.clone().acquire_owned().await.map_err(ended) }).await?;
     if query.format == Form::Json {
-        let page = reading(move || asked.page(&node, begin)).await?;
-        return Ok(HttpResponse::Ok().json(page));
+        return match readers.look(move || asked.page(&node, begin)).await? {
+            Ok(page) => ok(page),
+            Err(elsewhere) => Ok(elsewhere.answer()),
+        };
     }
-    let (to, mut lines) = mpsc::channel(WAITING);
+    let busy = |_| ControlError::Unavailable(format!("lines are sent to {STREAMS} clients already; ask again"));
+    let turn = readers.streams.clone().try_acquire_owned().map_err(busy)?;
+    let log = query::feed_of(&node)?;
+    let (to, mut lines) = mpsc::channel(1);
     actix_web::rt::spawn(async move {
         let _turn = turn;
-        send(node, asked, begin, to).await;
+        send(node, asked, begin, (readers, to)).await;
     });
     Ok(HttpResponse::Ok()
         .content_type("application/x-ndjson")
+        .insert_header(("X-Feed-Log", log))
         .streaming(poll_fn(move |cx| lines.poll_recv(cx).map(|chunk| chunk.map(Ok::<Bytes, Infallible>)))))
 }
 
 /// Hands lines on, a chunk at a time, until all are sent, the client is gone or the database does not answer: then the last line is the end.
-async fn send(node: Data<Node>, asked: query::Asked, mut after: u64, to: mpsc::Sender<Bytes>) {
+async fn send(
+    node: Data<Node>,
+    asked: query::Asked,
+    mut after: u64,
+    (readers, to): (Data<Readers>, mpsc::Sender<Bytes>),
+) {
     let mut left = asked.limit;
     while left > 0 {
         let (at, look) = (node.clone(), asked.clone());
-        let Ok(Some((lines, sent, next))) = reading(move || look.lines(&at, after, left)).await else { return };
+        let Ok(Some((lines, sent, next))) = readers.look(move || look.lines(&at, after, left)).await else { return };
         (after, left) = (next, left.saturating_sub(sent));
-        if !lines.is_empty() && to.send(lines.into()).await.is_err() {
+        if !lines.is_empty() && !matches!(tokio::time::timeout(TAKES, to.send(lines.into())).await, Ok(Ok(()))) {
             return;
         }
     }
@@ -222,7 +250,7 @@ pub struct Acknowledged {
     (status = 200, body = ConsumersView), Refusal<503>,
 ))]
 pub(super) async fn consumers(node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::consumers(&node)).await?))
+    ok(reading(move || query::consumers(&node)).await?)
 }
 
 /// One who reads the feed.
@@ -231,7 +259,7 @@ pub(super) async fn consumers(node: Data<Node>) -> Answer {
     responses((status = 200, body = ConsumerView), Refusal<404>, Refusal<503>,
 ))]
 pub(super) async fn consumer(name: Path<String>, node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::consumer(&node, &name)).await?))
+    ok(reading(move || query::consumer(&node, &name)).await?)
 }
 
 /// Says how far somebody is who reads the feed; answers when that is committed.
@@ -244,7 +272,7 @@ pub(super) async fn acknowledge(name: Path<String>, payload: Payload, node: Data
     let said: Acknowledged = body::json(payload).await?;
     let name = name.into_inner();
     let look = format!("`lycosa ctl feed consumers`, for {name:?}");
-    Ok(HttpResponse::Ok().json(ordered(query::acknowledge(node.into_inner(), name, said), look).await?))
+    ok(ordered(query::acknowledge(node.into_inner(), name, said), look).await?)
 }
 
 /// Somebody reads the feed no more: nothing is kept for it.
@@ -255,5 +283,5 @@ pub(super) async fn acknowledge(name: Path<String>, payload: Payload, node: Data
 pub(super) async fn forget(name: Path<String>, node: Data<Node>) -> Answer {
     let name = name.into_inner();
     let look = format!("`lycosa ctl feed consumers`, for {name:?}");
-    Ok(HttpResponse::Ok().json(ordered(query::forget(node.into_inner(), name), look).await?))
+    ok(ordered(query::forget(node.into_inner(), name), look).await?)
 }

@@ -28,6 +28,8 @@ const MOST: usize = 1_000;
 const MOST_LINES: usize = 100_000;
 /// Entries read at a time.
 const CHUNK: usize = 1_000;
+/// Lines sent at a time.
+const LINES: usize = 250;
 /// Entries looked at for one page, wanted or not.
 const LOOKED_AT: usize = 20 * CHUNK;
 
@@ -73,9 +75,13 @@ impl Asked {
 
     /// Where entries follow the number asked for.
     pub fn begin(&self, node: &Node) -> Result<Begin, ControlError> {
-        let log = log(&*node.storage).map_err(unread)?;
-        let after = self.after.unwrap_or(log.trimmed);
-        let stand = log.stand(self.log.as_ref(), after, shown(node));
+        self.stand(node, self.after)
+    }
+
+    fn stand(&self, node: &Node, after: Option<u64>) -> Result<Begin, ControlError> {
+        let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node)?);
+        let after = after.unwrap_or(log.trimmed);
+        let stand = log.stand(self.log.as_ref(), after, high);
         let elsewhere = |status, detail: String, common| {
             let (problem, oldest) = (Problem::new(status, detail), log.oldest());
             Begin::Elsewhere(Elsewhere { problem, log: hex(&log), common, oldest })
@@ -84,8 +90,8 @@ impl Asked {
             Stand::Here => Begin::After(after),
             Stand::Other { common } => {
                 let detail = format!(
-                    "this is the feed {}, in which {after} is not the entry you have read (the crawl was put back to a former state): go on \
-                     with after={common}, some pages come again",
+                    "this is the feed {0}, whose entries end at {high}, and {after} is of another: the crawl was put back to a former state. \
+                     Up to {common} both are the same; go on with after={common}&log={0}",
                     hex(&log)
                 );
                 elsewhere(StatusCode::CONFLICT, detail, Some(common))
@@ -103,13 +109,22 @@ impl Asked {
     /// Waits until something follows `after`, so many seconds at most.
     pub async fn wait(&self, node: &Node, after: u64, seconds: Option<u64>) {
         let Some(seconds) = seconds.filter(|seconds| *seconds > 0) else { return };
-        let mut fed = node.crawl.progress.fed.subscribe();
-        let _ = tokio::time::timeout(Duration::from_secs(seconds), fed.wait_for(|high| *high > after)).await;
+        let (mut fed, mut stop) = (node.crawl.progress.fed.subscribe(), node.stop.subscribe());
+        let more = async {
+            tokio::select! {
+                _ = fed.wait_for(|high| high.is_some_and(|high| high > after)) => {}
+                _ = stop.wait_for(Option::is_some) => {}
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(seconds), more).await;
     }
 
-    /// A page of entries.
-    pub fn page(&self, node: &Node, begin: u64) -> Result<FeedPage, ControlError> {
-        let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node));
+    /// A page of entries; where they are, when they went away since it was looked.
+    pub fn page(&self, node: &Node, begin: u64) -> Result<Result<FeedPage, Elsewhere>, ControlError> {
+        if let Begin::Elsewhere(elsewhere) = self.stand(node, Some(begin))? {
+            return Ok(Err(elsewhere));
+        }
+        let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node)?);
         let (mut found, mut next, mut looked) = (Vec::new(), begin, 0);
         while found.len() < self.limit && looked < LOOKED_AT {
             let part = Part { after: next, until: high, most: CHUNK.min(self.limit - found.len()) };
@@ -121,13 +136,17 @@ impl Asked {
             (next, looked) = (last, looked + part.most);
             found.extend(items.iter().map(FeedItem::from));
         }
-        Ok(FeedPage { log: hex(&log), items: found, next, high, oldest: log.oldest() })
+        Ok(Ok(FeedPage { log: hex(&log), items: found, next, high, oldest: log.oldest() }))
     }
 
-    /// Some lines behind `after`, how many, and the last entry looked at; none when nothing follows.
+    /// Some lines behind `after`, how many, and the last entry looked at; none when nothing follows, or what follows was let
+    /// go.
     pub fn lines(&self, node: &Node, after: u64, left: usize) -> Result<Option<(String, usize, u64)>, ControlError> {
-        let part = Part { after, until: shown(node), most: CHUNK.min(left) };
+        let part = Part { after, until: shown(node)?, most: LINES.min(left) };
         let (items, last) = items(&*node.storage, part, |entry| self.wants(entry)).map_err(unread)?;
+        if log(&*node.storage).map_err(unread)?.trimmed > after {
+            return Ok(None);
+        }
         let line = |item: &Item| serde_json::to_string(&FeedItem::from(item)).unwrap_or_default() + "\n";
         Ok(last.map(|last| (items.iter().map(line).collect(), items.len(), last)))
     }
@@ -154,8 +173,14 @@ impl From<&Item> for FeedItem {
 }
 
 /// The last entry that is shown.
-fn shown(node: &Node) -> u64 {
-    *node.crawl.progress.fed.borrow()
+fn shown(node: &Node) -> Result<u64, ControlError> {
+    let why = "the feed is not taken up yet, or cannot be shown (the log says why): ask again";
+    (*node.crawl.progress.fed.borrow()).ok_or_else(|| ControlError::Unavailable(why.into()))
+}
+
+/// Which feed this is, for a head.
+pub(super) fn feed_of(node: &Node) -> Result<String, ControlError> {
+    Ok(hex(&log(&*node.storage).map_err(unread)?))
 }
 
 fn hex(log: &FeedLog) -> String {
@@ -177,7 +202,7 @@ fn view(consumer: &Consumer, high: u64) -> ConsumerView {
 }
 
 pub(super) fn consumers(node: &Node) -> Result<ConsumersView, ControlError> {
-    let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node));
+    let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node)?);
     let consumers = stored(node)?.0.iter().map(|consumer| view(consumer, high)).collect();
     Ok(ConsumersView { log: hex(&log), high, oldest: log.oldest(), consumers })
 }
@@ -185,7 +210,8 @@ pub(super) fn consumers(node: &Node) -> Result<ConsumersView, ControlError> {
 pub(super) fn consumer(node: &Node, name: &str) -> Result<ConsumerView, ControlError> {
     let all = stored(node)?;
     let found = all.0.iter().find(|consumer| consumer.name == name);
-    found.map(|consumer| view(consumer, shown(node))).ok_or_else(|| nobody(name, &all))
+    let found = found.ok_or_else(|| nobody(name, &all))?;
+    Ok(view(found, shown(node)?))
 }
 
 fn nobody(name: &str, all: &Consumers) -> ControlError {
@@ -204,26 +230,34 @@ pub(super) async fn acknowledge(
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(ControlError::Invalid(format!("{name:?} is no name: expected 1 to 64 of a-z, 0-9, '-' and '_'")));
     }
-    let (log, high, mut all) = (log(&*node.storage).map_err(unread)?, shown(&node), stored(&node)?);
+    let (log, high, mut all) = (log(&*node.storage).map_err(unread)?, shown(&node)?, stored(&node)?);
     let known = all.0.iter().find(|consumer| consumer.name == name);
     let after = said.after.or(known.map(|known| known.after)).unwrap_or(log.trimmed);
     let id = said.log.as_deref().map(feed_id).transpose()?;
     match log.stand(id.as_ref(), after, high) {
         Stand::Other { common } => {
-            let detail = format!("this is the feed {}, which ends at {high}: both have {common} in common", hex(&log));
+            let detail = format!(
+                "this is the feed {}, whose entries end at {high}, and {after} is of another: up to {common} both are the same",
+                hex(&log)
+            );
             return Err(ControlError::Refused(detail));
         }
         Stand::Here | Stand::Trimmed { .. } => {}
     }
     let hold = said.hold.or(known.map(|known| known.hold)).unwrap_or(false);
     let consumer = Consumer { name: name.clone(), after, hold, at: node.clock.date() };
-    if !all.set(consumer.clone()) {
+    let full = || {
         let detail =
             format!("{CONSUMERS} read the feed under a name already; `lycosa ctl feed forget NAME` takes one away");
-        return Err(ControlError::Refused(detail));
+        ControlError::Refused(detail)
+    };
+    if !all.set(consumer.clone()) {
+        return Err(full());
     }
-    committed(&node, Change::Consumer { name, at: Some(consumer.clone()) }).await?;
-    Ok(view(&consumer, high))
+    committed(&node, Change::Consumer { name: name.clone(), at: Some(consumer.clone()) }).await?;
+    // Others may have come first, to the last place there was.
+    let entered = stored(&node)?.0.iter().any(|known| known.name == name);
+    if entered { Ok(view(&consumer, high)) } else { Err(full()) }
 }
 
 pub(super) async fn forget(node: Arc<Node>, name: String) -> Result<ConsumersView, ControlError> {

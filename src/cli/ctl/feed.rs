@@ -130,13 +130,14 @@ fn readers(all: &ConsumersView) -> String {
 /// Shows entries page by page, and with `follow` what comes then.
 fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let FeedArgs { after, log, limit, kind, host, follow, .. } = args;
+    let wait = WAIT.min(door.patience().as_secs() / 2);
     let (mut after, mut log, mut left) = (*after, log.clone(), limit.unwrap_or(u64::MAX));
     while left > 0 {
         let query = [
             ("after", after.map(|n| n.to_string())),
             ("log", log.clone()),
             ("limit", Some(left.min(PAGE).to_string())),
-            ("wait", follow.then(|| WAIT.to_string())),
+            ("wait", follow.then(|| wait.to_string())),
             ("kind", kind.clone()),
             ("host", host.clone()),
         ];
@@ -152,7 +153,7 @@ fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> R
             break;
         }
     }
-    if let (false, Some(after), Some(log)) = (as_json, after, log) {
+    if let (Some(after), Some(log)) = (after, log) {
         // Who takes the lines of standard output does not read this.
         let _ = writeln!(std::io::stderr(), "go on with: lycosa ctl feed --after {after} --log {}", escaped(&log));
     }

@@ -115,7 +115,7 @@ impl Node {
         let stats = self.storage.stats();
         self.telemetry.metrics.storage(&stats);
         self.telemetry.metrics.store(self.crawl.progress.sync_age(&self.clock), room_taken(&self.permits.store_room));
-        let shown = *self.crawl.progress.fed.borrow();
+        let shown = self.crawl.progress.fed.borrow().unwrap_or(0);
         let consumers: Consumers = read::meta(&*self.storage, ()).ok().flatten().unwrap_or_default();
         let unread = consumers.held_after().map_or(0, |after| shown.saturating_sub(after));
         self.telemetry.metrics.feed(shown, unread);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
+
 use super::StoreError;
 use super::files;
 use crate::base::invariant::{Invariant, uphold};
@@ -33,6 +35,8 @@ pub(super) struct Open {
     feed: FeedLog,
     synced_mark: Mark,
     fed_mark: Mark,
+    /// It could not be noted how far the feed is, and that was told.
+    unshown: bool,
 }
 
 impl Open {
@@ -72,9 +76,17 @@ impl Open {
         let synced = archive.file_lengths();
         let mut txn = Txn::new(storage);
         let shown = mark::fed(&node.crawl.rules.settings.store.data_dir);
-        let feed = ledger.take_up_feed(&mut txn, shown, random_bits())?;
+        let feed = ledger.take_up_feed(&mut txn, shown.as_ref(), random_bits())?;
+        if let Some(former) = feed.former.iter().rfind(|_| shown.as_ref().is_none_or(|shown| shown.log.id != feed.id)) {
+            let (id, was) = (HEXLOWER.encode(&feed.id), HEXLOWER.encode(&former.id));
+            log::warn!(
+                "the database was put back, the feed goes on as another: id={id} former={was} common={}",
+                former.common
+            );
+        }
         let (synced_mark, fed_mark) = (Mark::new(mark::SYNCED), Mark::new(mark::FED));
-        let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), feed, synced_mark, fed_mark };
+        let mut open =
+            Self { ledger, archive, synced, unsynced: Vec::new(), feed, synced_mark, fed_mark, unshown: false };
         open.settle(node, txn, &lists, &repair)?;
         open.show(node);
         open.rotate(node)?; // the settings may ask for another compression now
@@ -136,21 +148,29 @@ impl Open {
     /// Shows the feed up to the last commit, which is synced: no loss of power takes back what somebody has seen (I10).
     fn show(&mut self, node: &Node) {
         let high = self.ledger.committed().fed;
-        if let Err(e) = self.fed_mark.fed(&node.crawl.rules.settings.store.data_dir, self.feed.id, high) {
-            log::debug!("new entries of the feed are not shown yet, for it could not be noted how far it is: {e}");
+        let data = &node.crawl.rules.settings.store.data_dir;
+        if let Err(e) = self.fed_mark.fed(data, &self.feed, high) {
+            if !std::mem::replace(&mut self.unshown, true) {
+                log::error!(
+                    "new entries of the feed are not shown, for it cannot be noted how far it is; see to the file: file={} error={e}",
+                    data.join(mark::FED).display()
+                );
+            }
             return;
         }
+        self.unshown = false;
         node.crawl.progress.fed.send_if_modified(|shown| {
-            let before = std::mem::replace(shown, high);
-            uphold(Invariant::I10, before <= high, || format!("the feed was shown up to {before}, now up to {high}"));
-            before != high
+            let before = shown.replace(high);
+            let told = before.unwrap_or(0);
+            uphold(Invariant::I10, told <= high, || format!("the feed was shown up to {told}, now up to {high}"));
+            before != *shown
         });
     }
 
     /// Lets go of entries of the feed that are older than `keep`.
     pub fn trim_feed(&mut self, node: &Node, keep: Duration) -> Result<(), StoreError> {
         let before = UnixMillis(node.clock.date().0.saturating_sub(millis(keep)));
-        let shown = *node.crawl.progress.fed.borrow();
+        let shown = node.crawl.progress.fed.borrow().unwrap_or(0);
         let mut txn = Txn::new(&*node.storage);
         let gone = self.ledger.trim_feed(&mut txn, before, shown, TRIM)?;
         if gone > 0 {

@@ -4,7 +4,7 @@ use std::io;
 
 use super::pass::Pass;
 use super::stream::{Stream, each_chunk};
-use super::{CheckError, Fault, Result};
+use super::{CheckError, Fault, Result, stored_counters};
 use crate::base::sort::{Sorted, Sorter};
 use crate::base::time::UnixMillis;
 use crate::storage::error::hex;
@@ -16,6 +16,7 @@ use crate::storage::values::{DoneKind, FeedEntry, FeedKind, FeedLog, UrlState};
 /// Goes through the entries, then through the pages beside them.
 pub fn feed(pass: &mut Pass<'_>) -> Result<()> {
     let log: FeedLog = read::meta(pass.storage, ()).ok().flatten().unwrap_or_default();
+    pass.totals.counters.fed = stored_counters(pass.storage).fed; // also where the last ones are gone
     let mut told = Sorter::new(&std::env::temp_dir());
     each_chunk::<Feed>(pass, |pass, rows| {
         for row in rows {

@@ -13,7 +13,7 @@ use crate::storage::keys::{FeedKey, Key, KeyRange, SeenKey, after};
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, LastTime, PageRecord, UrlState,
+    Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, LastTime, PageRecord, Shown, UrlState,
 };
 
 /// Statuses of what is not there: not found, gone, taken away for a law.
@@ -44,7 +44,7 @@ impl Ledger {
         Ok(self.put_entry(txn, &FeedEntry { kind, at: now, page: seen, captured, why }))
     }
 
-    /// A page that was fetched before is turned away while it waits.
+    /// A page is turned away while it waits.
     pub(super) fn feed_dropped(&mut self, txn: &mut Txn<'_>, page: SeenKey, reason: Rejection, now: UnixMillis) {
         let why = Some(reason.code());
         self.put_entry(txn, &FeedEntry { kind: FeedKind::Rejected, at: now, page, captured: None, why });
@@ -101,17 +101,18 @@ impl Ledger {
     pub fn take_up_feed(
         &mut self,
         txn: &mut Txn<'_>,
-        shown: Option<([u8; 8], u64)>,
+        shown: Option<&Shown>,
         id: [u8; 8],
     ) -> std::result::Result<FeedLog, StorageError> {
         let log: Option<FeedLog> = txn.get_meta(())?;
-        let (own, high) = (self.counters.fed, shown.map_or(0, |(_, high)| high));
+        let (own, high) = (self.counters.fed, shown.map_or(0, |shown| shown.high));
+        let began = own.max(high);
         let log = match log {
-            Some(log) if shown.is_some_and(|(known, _)| known == log.id) && high <= own => return Ok(log),
-            Some(log) => log.continued(id, own),
+            Some(log) if shown.is_some_and(|shown| shown.log.id == log.id) && high <= own => return Ok(log),
+            Some(log) => log.continued(id, own, began, shown),
             None => FeedLog { id, ..FeedLog::default() },
         };
-        self.counters.fed = own.max(high);
+        self.counters.fed = began;
         txn.put_meta((), &log);
         txn.put_meta(self.rules.crawl, &self.counters);
         Ok(log)

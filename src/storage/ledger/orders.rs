@@ -47,9 +47,7 @@ impl Ledger {
             let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
             self.counters.queued = self.counters.queued.saturating_sub(1);
             self.count_rejected(reason);
-            if entry.again.is_some() {
-                self.feed_dropped(txn, *seen, reason, now); // whoever reads the feed knows its captures
-            }
+            self.feed_dropped(txn, *seen, reason, now);
             match entry.url(&name) {
                 Ok(url) => {
                     let from = Found { via: entry.via, origin: entry.origin, found: entry.found };

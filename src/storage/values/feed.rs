@@ -64,24 +64,54 @@ fields! {
     FormerFeed {
         /// Which.
         id: [u8; 8],
-        /// The last entry that both have.
+        /// The last entry that it has in common with the feed which keeps this.
         common: u64,
+        /// Behind this number the feed went on that came after it: from `common` to there nobody's entries are. 0: that is not known.
+        began: u64,
     }
 }
 
+/// What was shown of a feed, as was noted beside the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Which, and what it goes back to.
+    pub log: FeedLog,
+    /// The last entry that was shown.
+    pub high: u64,
+}
+
 impl FeedLog {
-    /// The feed that goes on from this one, which it has in common up to an entry.
-    pub fn continued(mut self, id: [u8; 8], common: u64) -> Self {
-        self.former.push(FormerFeed { id: std::mem::replace(&mut self.id, id), common });
+    /// The feed that goes on from this one, of which it has the entries up to `own`, with numbers above `began`. `shown`: what was shown
+    /// here last, which may be of yet another feed.
+    pub fn continued(mut self, id: [u8; 8], own: u64, began: u64, shown: Option<&Shown>) -> Self {
+        let with_shown = shown.map_or(0, |shown| self.common_with_shown(own, shown));
+        self.former.iter_mut().for_each(|former| former.common = former.common.min(own));
+        self.former.push(FormerFeed { id: std::mem::replace(&mut self.id, id), common: own, began });
+        if let Some(Shown { log, high }) = shown {
+            let all = log.former.iter().map(|former| (former.id, former.common)).chain([(log.id, *high)]);
+            let unknown: Vec<_> = all.filter(|(id, _)| self.common_with(id).is_none()).collect();
+            let former = |(id, common): ([u8; 8], u64)| FormerFeed { id, common: common.min(with_shown), began: 0 };
+            self.former.extend(unknown.into_iter().map(former));
+        }
         let surplus = self.former.len().saturating_sub(FORMER);
         self.former.drain(..surplus);
         self
     }
 
+    /// The last entry that a database with this feed up to `own` has in common with what was shown.
+    fn common_with_shown(&self, own: u64, Shown { log, high }: &Shown) -> u64 {
+        let common = if log.id == self.id { Some(own) } else { log.common_with(&self.id) };
+        common.or_else(|| self.common_with(&log.id)).map_or(0, |common| common.min(own).min(*high))
+    }
+
     /// The last entry that this feed has in common with another one; none when it does not go back to it.
     pub fn common_with(&self, id: &[u8; 8]) -> Option<u64> {
-        let from = self.former.iter().position(|former| former.id == *id)?;
-        self.former.iter().skip(from).map(|former| former.common).min()
+        self.former.iter().rfind(|former| former.id == *id).map(|former| former.common)
+    }
+
+    /// The entry behind which nothing of this feed has a number up to and including `number`, if that lies in such a gap.
+    pub fn before_gap(&self, number: u64) -> Option<u64> {
+        self.former.iter().filter(|f| f.common < number && number < f.began).map(|f| f.common).min()
     }
 }
 
@@ -128,14 +158,33 @@ mod tests {
     fn a_feed_has_in_common_with_a_former_one_what_all_between_have() {
         let log = FeedLog { id: [1; 8], ..FeedLog::default() };
         assert_eq!(log.common_with(&[1; 8]), None, "its own id is nobody else's");
-        let log = log.continued([2; 8], 70).continued([3; 8], 40).continued([4; 8], 90);
+        let next = |log: FeedLog, id, own| log.continued([id; 8], own, own + 100, None);
+        let log = next(next(next(log, 2, 70), 3, 40), 4, 90);
         for (id, common) in [([1; 8], Some(40)), ([2; 8], Some(40)), ([3; 8], Some(90)), ([9; 8], None)] {
             assert_eq!(log.common_with(&id), common, "{id:?}");
         }
-        let many = (5..=200).fold(log, |log, n| log.continued([n; 8], u64::from(n)));
+        let many = (5..=200).fold(log, |log, n| next(log, n, u64::from(n)));
         assert_eq!(
             (many.former.len(), many.common_with(&[1; 8]), many.common_with(&[199; 8])),
             (FORMER, None, Some(200))
+        );
+    }
+
+    #[test]
+    fn a_checkpoint_put_back_twice_knows_what_it_has_in_common_with_the_feed_between() {
+        let first = FeedLog { id: [1; 8], ..FeedLog::default() };
+        let shown = |log: &FeedLog, high| Shown { log: log.clone(), high };
+        // Put back to entry 246 when 496 were shown, and once more to the same when the second feed was at 746.
+        let second = first.clone().continued([2; 8], 246, 496, Some(&shown(&first, 496)));
+        let third = first.clone().continued([3; 8], 246, 746, Some(&shown(&second, 746)));
+        assert_eq!((third.common_with(&[1; 8]), third.common_with(&[2; 8])), (Some(246), Some(246)));
+        // The second restore is undone: the database of the second feed, up to 700 of its entries.
+        let fourth = second.continued([4; 8], 700, 900, Some(&shown(&third, 900)));
+        let common: Vec<_> = (1..4).map(|n| fourth.common_with(&[n; 8])).collect();
+        assert_eq!(common, [Some(246), Some(700), Some(246)]);
+        assert_eq!(
+            [246, 247, 495, 496, 701, 899, 900].map(|n| fourth.before_gap(n)),
+            [None, Some(246), Some(246), None, Some(700), Some(700), None]
         );
     }
 

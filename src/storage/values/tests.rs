@@ -217,7 +217,7 @@ fn samples() -> Vec<Sample> {
         sample(OrderedHosts(vec!["a.test".into()])),
         sample(FeedEntry { kind: FeedKind::First, at: time, page: seen(), captured: Some(time), why: None }),
         sample(FeedEntry { kind: FeedKind::Failed, at: time, page: seen(), captured: None, why: Some(200) }),
-        sample(FeedLog { id: [7; 8], trimmed: 300, former: Vec::new() }.continued([8; 8], 301)),
+        sample(FeedLog { id: [7; 8], trimmed: 300, former: Vec::new() }.continued([8; 8], 301, 400, None)),
         sample(Consumers(vec![Consumer { name: "a".into(), after: 300, hold: true, at: time }])),
         sample(Format { version: 1, seed: u64::MAX }),
     ];

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::fingerprint::ContentDigest;
 use crate::storage::keys::KeyRange;
 use crate::storage::tables::Feed;
-use crate::storage::values::{Consumer, FeedEntry, FeedKind, FeedLog};
+use crate::storage::values::{Consumer, FeedEntry, FeedKind, FeedLog, Shown};
 
 fn entries(bench: &Bench) -> Vec<(u64, FeedEntry)> {
     let rows = read::scan::<Feed>(&bench.storage, &KeyRange::all(), usize::MAX).unwrap();
@@ -124,7 +124,9 @@ fn the_half_of_a_page_that_was_cut_is_no_news_before_the_page_is_finished() {
 fn a_database_put_back_goes_on_as_another_feed_above_all_that_was_shown() {
     let mut bench = Bench::new();
     let take_up = |bench: &mut Bench, shown, id: u8| {
-        bench.write(|ledger, txn| ledger.take_up_feed(txn, shown, [id; 8]).unwrap()).0
+        let shown: Option<([u8; 8], u64)> = shown;
+        let shown = shown.map(|(id, high)| Shown { log: FeedLog { id, ..FeedLog::default() }, high });
+        bench.write(|ledger, txn| ledger.take_up_feed(txn, shown.as_ref(), [id; 8]).unwrap()).0
     };
     let first = take_up(&mut bench, None, 1);
     assert_eq!(first, FeedLog { id: [1; 8], ..FeedLog::default() });
