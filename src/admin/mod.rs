@@ -53,4 +53,4 @@ pub use crawl::Done;
 pub use guard::Entrance;
 pub use problem::Problem;
 pub use server::{AdminError, AdminServer, Listening};
-pub use status::status;
+pub use status::{counts, status};

@@ -17,6 +17,16 @@ const HELD_SHAPES: usize = 20;
 /// Counts as of the last commit. I2: `processing` are URLs in somebody's hands, taken from the queued ones, so that the
 /// states always add up.
 pub fn status(node: &Node) -> StatusSnapshot {
+    let mut snapshot = counts(node);
+    snapshot.idle_reason = match snapshot.in_flight {
+        0 => idle_reason(node, &snapshot, &findings(node, &snapshot)),
+        _ => String::new(),
+    };
+    snapshot
+}
+
+/// The same without a word on why nothing happens, for which queues are looked at: for who asks every second.
+pub fn counts(node: &Node) -> StatusSnapshot {
     let c = node.crawl.counters();
     let processing = (node.crawl.leases.len() as u64).min(c.queued);
     let active = lock(&node.actors.hosts).len() as u64;
@@ -24,7 +34,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
     let frontier = c.frontier;
     let in_flight =
         node.crawl.rules.settings.fetch.concurrency.saturating_sub(node.permits.fetches.available_permits()) as u64;
-    let mut snapshot = StatusSnapshot {
+    StatusSnapshot {
         state: state(node),
         crawl: node.crawl.rules.settings.crawl.name.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -57,12 +67,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
         next_try_seconds: next_try_seconds(node),
         idle_reason: String::new(),
         warc_dir: node.crawl.rules.settings.warc_dir().display().to_string(),
-    };
-    snapshot.idle_reason = match snapshot.in_flight {
-        0 => idle_reason(node, &snapshot, &findings(node, &snapshot)),
-        _ => String::new(),
-    };
-    snapshot
+    }
 }
 
 fn held_back(node: &Node, rejected: &BTreeMap<u8, u64>) -> HeldBack {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::memory::Governor;
 use super::patience::Patience;
 use super::{disk, time};
-use crate::admin::{statistics, status};
+use crate::admin::{counts, statistics};
 use crate::base::clock::Stopwatch;
 use crate::crawl::budget::used_up;
 use crate::crawl::node::{Node, Stop};
@@ -68,7 +68,7 @@ fn rest(node: &Node) -> Duration {
 
 /// Brings the gauges up to date, and keeps a sample for the statistics.
 fn publish(node: &Node) {
-    let status = status(node);
+    let status = counts(node);
     node.publish_metrics(&status);
     statistics::note(node, &status);
 }
