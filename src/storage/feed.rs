@@ -51,12 +51,12 @@ impl FeedLog {
 
     /// Where one stands who has read up to `after` of the feed `id`, or of this one. `shown`: the last entry.
     pub fn stand(&self, id: Option<&[u8; 8]>, after: u64, shown: u64) -> Stand {
+        let gap = if id.is_none() { self.before_gap(after) } else { None };
         match id {
             Some(id) if *id != self.id => Stand::Other { common: self.common_with(id).unwrap_or(0).min(after) },
             _ if after > shown => Stand::Other { common: shown },
-            None if self.before_gap(after).is_some() => Stand::Other { common: self.before_gap(after).unwrap_or(0) },
             _ if after < self.trimmed => Stand::Trimmed { oldest: self.oldest() },
-            _ => Stand::Here,
+            _ => gap.map_or(Stand::Here, |common| Stand::Other { common }),
         }
     }
 }

@@ -163,7 +163,8 @@ pub(super) async fn feed(query: Query<FeedQuery>, node: Data<Node>, readers: Dat
     }
     let busy = |_| ControlError::Unavailable(format!("lines are sent to {STREAMS} clients already; ask again"));
     let turn = readers.streams.clone().try_acquire_owned().map_err(busy)?;
-    let log = query::feed_of(&node)?;
+    let at = node.clone();
+    let log = readers.look(move || query::feed_of(&at)).await?;
     let (to, mut lines) = mpsc::channel(1);
     actix_web::rt::spawn(async move {
         let _turn = turn;

@@ -130,7 +130,7 @@ fn readers(all: &ConsumersView) -> String {
 /// Shows entries page by page, and with `follow` what comes then.
 fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let FeedArgs { after, log, limit, kind, host, follow, .. } = args;
-    let wait = WAIT.min(door.patience().as_secs() / 2);
+    let wait = WAIT.min(door.patience().as_secs() / 2).max(1);
     let (mut after, mut log, mut left) = (*after, log.clone(), limit.unwrap_or(u64::MAX));
     while left > 0 {
         let query = [

@@ -80,7 +80,7 @@ impl Open {
         if let Some(former) = feed.former.iter().rfind(|_| shown.as_ref().is_none_or(|shown| shown.log.id != feed.id)) {
             let (id, was) = (HEXLOWER.encode(&feed.id), HEXLOWER.encode(&former.id));
             log::warn!(
-                "the database was put back, the feed goes on as another: id={id} former={was} common={}",
+                "the feed goes on as another, for the database was put back or the note of what was shown is gone: id={id} former={was} common={}",
                 former.common
             );
         }
