@@ -166,7 +166,7 @@ fn lines_and_pages_say_the_same_of_each_page_and_both_can_be_narrowed() {
     let page = json(&crawl.get("/api/v1/feed?limit=1000"));
     assert_eq!(page["items"].as_array().unwrap(), &lines);
     assert_eq!(lines.len(), truth.len());
-    let host = lines[0]["capture"]["url"].as_str().unwrap().split('/').nth(2).unwrap().to_owned();
+    let host = lines[0]["url"].as_str().unwrap().split('/').nth(2).unwrap().to_owned();
     let of_host = |item: &&Value| item["url"].as_str().unwrap().split('/').nth(2) == Some(&host);
     let name = host.split(':').next().unwrap();
     let narrowed = json(&crawl.get(&format!("/api/v1/feed?limit=1000&host={name}&kind=first")));

@@ -11,7 +11,7 @@ use crate::storage::error::hex;
 use crate::storage::keys::{FeedKey, Key, SeenKey};
 use crate::storage::read;
 use crate::storage::tables::{Feed, Seen};
-use crate::storage::values::{DoneKind, FeedEntry, FeedKind, FeedLog, UrlState};
+use crate::storage::values::{DoneKind, FeedEntry, FeedKind, FeedLog, UrlState, Value};
 
 /// Goes through the entries, then through the pages beside them.
 pub fn feed(pass: &mut Pass<'_>) -> Result<()> {
@@ -41,8 +41,7 @@ fn sorting() -> impl FnOnce(io::Error) -> CheckError {
 
 /// The page, the number, and what is said of it, so that the newest of a page comes last.
 fn record(number: u64, entry: &FeedEntry) -> Vec<u8> {
-    let captured = entry.captured.unwrap_or_default().0;
-    [&entry.page.encode()[..], &number.to_be_bytes(), &captured.to_be_bytes(), &[entry.kind.code()]].concat()
+    [&entry.page.encode()[..], &number.to_be_bytes(), &entry.encode()].concat()
 }
 
 /// Finished pages whose newest entry says something else, or that have none. `trimmed`: it may have been let go.
@@ -59,11 +58,9 @@ fn untold(pass: &mut Pass<'_>, mut told: Sorted, trimmed: bool) -> Result<()> {
             newest = Some(record).filter(|record| record.starts_with(&row.raw)).or(newest);
             next = told.next_record().map_err(sorting())?;
         }
+        let newest = newest.and_then(|record| FeedEntry::decode(record.get(SeenKey::LEN + 8..)?).ok());
         let Some(entry) = entry_of(row.key, &row.value, newest.is_some()) else { continue };
-        let fits = match &newest {
-            None => trimmed,
-            Some(newest) => says(newest, &entry),
-        };
+        let fits = newest.map_or(trimmed, |newest| says(&newest, &entry));
         if !fits {
             pass.totals.counters.fed += 1;
             let (key, subject) = (FeedKey { number: pass.totals.counters.fed }, format!("page {}", hex(&row.raw)));
@@ -74,15 +71,14 @@ fn untold(pass: &mut Pass<'_>, mut told: Sorted, trimmed: bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether a record says what an entry would: the same capture, and the same kind as far as the state of the page tells.
-fn says(newest: &[u8], entry: &FeedEntry) -> bool {
-    let kind = newest.last().and_then(|code| FeedKind::from_code(*code));
-    let captured = newest.get(SeenKey::LEN + 8..).and_then(|rest| rest.first_chunk()).copied().map(u64::from_be_bytes);
-    let same = captured == entry.captured.map(|at| at.0);
-    match entry.kind {
-        FeedKind::Failed => matches!(kind, Some(FeedKind::Failed | FeedKind::Gone)),
-        FeedKind::Redirect => same && kind == Some(FeedKind::Redirect),
-        _ => same && matches!(kind, Some(FeedKind::First | FeedKind::Changed | FeedKind::Unchanged)),
+/// Whether an entry says what one made now would: as far as the state of the page tells.
+fn says(newest: &FeedEntry, now: &FeedEntry) -> bool {
+    let (kind, same) = (newest.kind, newest.captured == now.captured);
+    match now.kind {
+        FeedKind::Failed => matches!(kind, FeedKind::Failed | FeedKind::Gone) && newest.why == now.why,
+        FeedKind::Rejected => kind == FeedKind::Rejected,
+        FeedKind::Redirect => same && kind == FeedKind::Redirect,
+        _ => same && matches!(kind, FeedKind::First | FeedKind::Changed | FeedKind::Unchanged),
     }
 }
 
@@ -93,6 +89,8 @@ fn entry_of(page: SeenKey, state: &UrlState, known: bool) -> Option<FeedEntry> {
         UrlState::Done { captured, .. } if known => (FeedKind::Changed, Some(captured), None),
         UrlState::Done { captured, .. } => (FeedKind::First, Some(captured), None),
         UrlState::Error { reason } => (FeedKind::Failed, None, Some(reason.code())),
+        // What was never told of a page needs no word of its being turned away.
+        UrlState::Rejected { reason, .. } if known => (FeedKind::Rejected, None, Some(reason.code())),
         UrlState::Waiting { .. } | UrlState::Rejected { .. } => return None,
     };
     Some(FeedEntry { kind, at: captured.unwrap_or(UnixMillis(0)), page, captured, why })

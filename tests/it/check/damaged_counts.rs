@@ -3,11 +3,14 @@
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::found_as::FoundAs;
-use lycosa::domain::reason::Rejection;
+use lycosa::domain::reason::{Failure, Rejection};
 use lycosa::recovery::check::Fault;
+use lycosa::storage::keys::FeedKey;
 use lycosa::storage::read;
 use lycosa::storage::tables;
-use lycosa::storage::values::{AsSitemap, Counters, FeedLog, PageRecord, Place, RejectedValue, UrlState};
+use lycosa::storage::values::{
+    AsSitemap, Counters, FeedEntry, FeedKind, FeedLog, PageRecord, Place, RejectedValue, UrlState,
+};
 
 use super::{Named, all, done_page, host_with_queue, queued, remove, write};
 
@@ -187,6 +190,31 @@ pub const ALL: &[Named] = &[
             let entries = all::<tables::Feed>(s);
             let (entry, _) = entries.iter().find(|(_, entry)| entry.page == key.seen()).unwrap();
             remove::<tables::Feed>(s, entry);
+        },
+        &[Fault::FeedMissing],
+    ),
+    (
+        "a page turned away is told as given up, the last thing told of it",
+        |s, _| {
+            let counters: Counters = read::meta(s, CrawlId::default()).unwrap().unwrap();
+            let fed = counters.fed + 1;
+            let page = all::<tables::Rejected>(s)[0].0;
+            let why = Some(Failure::DnsFailed.code());
+            let entry = FeedEntry { kind: FeedKind::Failed, at: UnixMillis(1), page, captured: None, why };
+            write(s, |b| {
+                b.put::<tables::Feed>(&FeedKey { number: fed }, &entry);
+                b.put_meta(CrawlId::default(), &Counters { fed, ..counters });
+            });
+        },
+        &[Fault::FeedMissing],
+    ),
+    (
+        "an entry of the feed gives another reason",
+        |s, _| {
+            let entries = all::<tables::Feed>(s);
+            let (key, entry) = entries.into_iter().find(|(_, entry)| entry.kind == FeedKind::Gone).unwrap();
+            let why = Some(Failure::DnsFailed.code());
+            write(s, |b| b.put::<tables::Feed>(&key, &FeedEntry { why, ..entry }));
         },
         &[Fault::FeedMissing],
     ),
