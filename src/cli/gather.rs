@@ -87,6 +87,10 @@ const TOLD: usize = 10;
 /// a remark with its number, so that one of thousands does not keep the rest from being crawled. Gives both.
 fn seed_file(file: &Path) -> Result<(Vec<String>, Vec<String>), CliError> {
     let name = file.display();
+    if file.to_str().is_some_and(|name| name.contains("://")) {
+        let problem = "expected a file with one URL a line; a single URL is given with --seed URL";
+        return Err(CliError::usage(format!("--seeds {}: {problem}", without_credentials(&name.to_string()))));
+    }
     let (list, mut good, mut notices, mut bad) = (read_input(file)?, Vec::new(), Vec::new(), 0_usize);
     for (number, line) in seed_lines(&in_utf8(&list)) {
         let why = match line {

@@ -222,7 +222,7 @@ impl Layers {
                     self.origins.insert(path.join("."), origin);
                     return Ok(self);
                 }
-                Err(e) => first = first.or(Some(e.message().to_owned())),
+                Err(e) => first = first.or_else(|| Some(source::one_line(e.message()))),
             }
         }
         Err(fault(&origin, key, first.unwrap_or_else(|| "no value".into())))

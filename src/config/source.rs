@@ -55,9 +55,15 @@ fn line_of(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|b| **b == b'\n').count()
 }
 
-/// A parser's message may have several lines; an error of ours has one.
-fn one_line(message: &str) -> String {
-    message.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
+/// A parser's message may have several lines, and names types of Rust; an error of ours has one, in words.
+pub(super) fn one_line(message: &str) -> String {
+    let line = message.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ");
+    match line.rsplit_once(", expected ") {
+        Some((before, "u8" | "u16" | "u32" | "u64" | "usize")) => {
+            format!("{before}, expected a whole number from 0 on that is not too large")
+        }
+        _ => line,
+    }
 }
 
 fn locate(text: &str, prefix: &str, table: &DeTable<'_>, into: &mut Vec<Located>) {

@@ -77,11 +77,14 @@ impl WarcHeader {
     }
 }
 
+/// What a member holds; the buffer is for headers, contents go past it.
+type Inner<R> = BufReader<Unpacker<Counting<R>>>;
+
 enum State<R: BufRead> {
     /// Before a member.
     Between(Counting<R>),
     /// Inside the member that began at `offset`, with `left` bytes of content to come.
-    Inside { member: Unpacker<Counting<R>>, offset: u64, left: u64 },
+    Inside { member: Inner<R>, offset: u64, left: u64 },
     /// After an error or the end.
     Over,
 }
@@ -120,7 +123,7 @@ impl<R: BufRead> WarcReader<R> {
         if source.fill_buf().map_err(failed)?.is_empty() {
             return Ok(None);
         }
-        let mut member = Unpacker::new(source).map_err(failed)?;
+        let mut member = BufReader::with_capacity(1024, Unpacker::new(source).map_err(failed)?);
         let header = read_header(&mut member, offset)?;
         self.state = State::Inside { member, offset, left: header.content_length };
         Ok(Some(header))
@@ -150,7 +153,7 @@ impl<R: BufRead> WarcReader<R> {
         if end != b"\r\n\r\n" {
             return Err(ReadError::End(offset));
         }
-        let source = member.into_inner();
+        let source = member.into_inner().into_inner();
         let length = source.at - offset;
         self.state = State::Between(source);
         Ok(length)
@@ -173,18 +176,15 @@ impl<R: BufRead> Read for Content<'_, R> {
     }
 }
 
-fn read_header<R: BufRead>(member: &mut Unpacker<Counting<R>>, offset: u64) -> Result<WarcHeader, ReadError> {
+fn read_header<R: BufRead>(member: &mut Inner<R>, offset: u64) -> Result<WarcHeader, ReadError> {
     let mut block = Vec::with_capacity(1024);
-    let mut byte = [0];
     while !block.ends_with(b"\r\n\r\n") {
-        if block.len() >= MAX_HEADER {
-            return Err(ReadError::Header(offset, "the header is too long"));
-        }
-        match member.read(&mut byte) {
-            Ok(0) => return Err(ReadError::Header(offset, "the header has no end")),
-            Ok(_) => block.extend_from_slice(&byte),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(ReadError::from_io(offset, e)),
+        let room = MAX_HEADER - block.len();
+        let mut line = member.by_ref().take(room as u64);
+        let read = line.read_until(b'\n', &mut block).map_err(|e| ReadError::from_io(offset, e))?;
+        if read == 0 {
+            let problem = if room == 0 { "the header is too long" } else { "the header has no end" };
+            return Err(ReadError::Header(offset, problem));
         }
     }
     parse_header(&String::from_utf8_lossy(&block), offset)

@@ -30,7 +30,7 @@ fn stdout(output: &Output) -> String {
 
 #[test]
 fn bad_arguments_settings_and_seeds_end_with_2_one_line_and_no_data_folder() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["rum"], "run"),
         (&["run", "--max-pages", "many"], "--max-pages"),
         (&["run", "missing.toml"], "missing.toml"),
@@ -39,6 +39,7 @@ fn bad_arguments_settings_and_seeds_end_with_2_one_line_and_no_data_folder() {
         (&["run", "--until-done"], "--seed"),
         (&["run", "--seed", "example.org"], "https://"),
         (&["run", "--seed", "ftp://example.org/"], "https://"),
+        (&["run", "--seeds", "https://u:p@example.org/"], "--seeds https://…@example.org/: expected a file"),
         (&["run", "--seed", "https://example.org/"], "--contact"),
         (&["run", "--seed", "https://example.org/", "--contact", "me"], "agent.email"),
         (&["run", "--seed", "http://h0.test/", "--allow-net", "10.0.0.0/99"], "net.allow"),

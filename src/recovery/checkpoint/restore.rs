@@ -8,6 +8,7 @@ use super::manifest::Manifest;
 use super::swap::{Plan, Swap, is_live, settle};
 use super::verify::{absent, verify, whole};
 use super::{CheckpointError, Result, files, lines, make, uploads};
+use crate::base::disk::is_same_folder;
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::storage::folder::MARKER;
@@ -78,7 +79,7 @@ pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Resto
     }
     let (manifest, mut missing) = checked(from, to)?;
     let archive_dir = to.data.join(&to.warc_dir);
-    let in_place = is_same(&archive_dir, &from.warc_dir);
+    let in_place = is_same_folder(&archive_dir, &from.warc_dir);
     if !in_place && to.warc_dir.is_absolute() {
         missing.extend(not_apart(from, to, &manifest)?);
     }
@@ -171,10 +172,6 @@ fn claimed(warc_dir: &Path, manifest: &Manifest) -> Result<Claim> {
 /// The folder of what is set aside.
 pub(super) fn aside_name(now: UnixMillis) -> String {
     format!("replaced-{}", digits17(now))
-}
-
-fn is_same(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Table files never change and get a second name; the others are written to.
