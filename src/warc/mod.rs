@@ -11,9 +11,11 @@
 //! | [`cdxj`], [`surt`], [`jsonl`] | the index and its keys; one line a finished URL |
 //! | [`repair`] | tails cut, lost records found, strays dealt with at a start |
 //! | [`reader`], [`scan`], [`pick`] | reads WARC files, checks digests, reads one response by its place |
+//! | [`again`] | what a stored response says: content codings taken off, text, links, card |
 //!
 //! `docs/warc.md` tells users what is in the files.
 
+pub mod again;
 pub mod append;
 pub mod archive;
 pub mod cdxj;

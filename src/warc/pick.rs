@@ -103,6 +103,14 @@ const WAY: u64 = 16 << 10;
 /// The way to the page whose capture begins at `offset`, as its metadata record tells it; none when there is no such record, or the
 /// file is gone.
 pub fn way_at(dir: &Path, file: &str, offset: u64, url: &str) -> Option<Way> {
+    let fields = metadata_at(dir, file, offset, url, WAY)?;
+    let value = |name: &str| fields.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
+    Some(Way { via: value("via:"), hops: value("hopsFromSeed:").unwrap_or_default() })
+}
+
+/// The first `most` bytes of the metadata record of the page whose capture begins at `offset`; none when there is no such record, or it
+/// cannot be read. `url`: as it was asked for.
+pub fn metadata_at(dir: &Path, file: &str, offset: u64, url: &str, most: u64) -> Option<String> {
     let mut reader = opened(dir, file, offset).ok()?;
     for _ in 0..OF_A_PAGE {
         let header = reader.next_record().ok()??;
@@ -111,10 +119,8 @@ pub fn way_at(dir: &Path, file: &str, offset: u64, url: &str) -> Option<Way> {
         }
         if header.kind() == "metadata" {
             let mut fields = Vec::new();
-            reader.content().take(WAY).read_to_end(&mut fields).ok()?;
-            let fields = String::from_utf8_lossy(&fields);
-            let value = |name: &str| fields.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
-            return Some(Way { via: value("via:"), hops: value("hopsFromSeed:").unwrap_or_default() });
+            reader.content().take(most).read_to_end(&mut fields).ok()?;
+            return Some(String::from_utf8_lossy(&fields).into_owned());
         }
         reader.finish().ok()?;
     }
@@ -133,9 +139,19 @@ fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufR
 impl Picked {
     /// The first value of a field of the HTTP head; bytes that are no UTF-8 are replaced.
     pub fn field(&self, name: &str) -> Option<String> {
+        self.fields(name).into_iter().next()
+    }
+
+    /// All values of a field of the HTTP head joined by `, ` (RFC 9110 section 5.3); none if there is none.
+    pub fn field_list(&self, name: &str) -> Option<String> {
+        let all = self.fields(name);
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
+    fn fields(&self, name: &str) -> Vec<String> {
         let head = String::from_utf8_lossy(&self.head);
         let found = head.lines().skip(1).filter_map(|line| line.split_once(':'));
-        let mut found = found.filter(|(field, _)| field.trim().eq_ignore_ascii_case(name));
-        found.next().map(|(_, value)| value.trim().to_owned())
+        let found = found.filter(|(field, _)| field.trim().eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim().to_owned()).collect()
     }
 }

@@ -1,0 +1,119 @@
+//! The pages of a data folder in forms that others read.
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`select`], [`options`] | which pages; what a format is told |
+//! | [`run`](mod@run), `walk`, `newest` | one export: the feed's entries, their captures, the newest of each page |
+//! | [`row`] | a capture whose record is read when something of it is asked for |
+//! | [`out`], `coded` | what is written: `.part` until it is whole, digests, compression |
+//! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
+//! | `jsonl` | one file a format |
+//!
+//! A format is a file here with a [`Format`], and a row of [`FORMATS`]. `docs/export.md` tells users what is in each.
+
+mod coded;
+mod error;
+pub mod item;
+mod jsonl;
+pub mod manifest;
+mod newest;
+pub mod options;
+pub mod out;
+pub mod row;
+pub mod run;
+pub mod select;
+mod walk;
+
+use std::collections::BTreeMap;
+
+pub use error::ExportError;
+pub use manifest::Manifest;
+pub use options::Options;
+pub use out::{Output, Sink};
+pub use row::{Row, Source};
+pub use run::{Asked, run};
+pub use select::Select;
+
+/// Every format, by name.
+pub const FORMATS: &[Form] = &[Form {
+    name: "jsonl",
+    about: "One JSON object a page: its capture as in the feed, and its card; compressed when PATH ends in .gz or .zst",
+    shape: Shape::File,
+    options: &["text", "links"],
+    begin: jsonl::begin,
+}];
+
+/// A format.
+#[derive(Debug)]
+pub struct Form {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, for people.
+    pub about: &'static str,
+    /// A file or a folder.
+    pub shape: Shape,
+    /// Which [`Options`] it knows, by name.
+    pub options: &'static [&'static str],
+    /// Begins to write one.
+    pub begin: BeginFn,
+}
+
+/// Begins to write an export.
+pub type BeginFn = for<'a> fn(&Begin<'a>, &mut Output<'a>) -> Result<Box<dyn Format<'a> + 'a>, ExportError>;
+
+/// The format of this name.
+pub fn form(name: &str) -> Option<&'static Form> {
+    FORMATS.iter().find(|form| form.name == name)
+}
+
+/// What an export is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One file, with its manifest beside it (`PATH.MANIFEST.json`).
+    File,
+    /// A folder, with its manifest in it (`MANIFEST.json`).
+    Folder,
+}
+
+/// What a format begins with.
+pub struct Begin<'a> {
+    /// What it is told; only what its row names.
+    pub options: &'a Options,
+    /// The folder that is exported.
+    pub source: &'a Source<'a>,
+}
+
+/// An export of one format being written.
+pub trait Format<'a> {
+    /// Takes a page; false when it is not in the export. What of it cannot be read is said to the row ([`Row::fail`]), not an error.
+    ///
+    /// # Errors
+    /// What ends the export.
+    fn page(&mut self, row: &Row<'_>, out: &mut Output<'a>) -> Result<bool, ExportError>;
+
+    /// There are no more pages. Gives what it has counted, for the manifest.
+    ///
+    /// # Errors
+    /// What ends the export.
+    fn end(self: Box<Self>, out: &mut Output<'a>) -> Result<BTreeMap<String, u64>, ExportError>;
+}
+
+/// How far an export is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Far {
+    /// Entries of the feed that were passed.
+    pub looked: u64,
+    /// Of so many.
+    pub of: u64,
+    /// Pages in the export.
+    pub pages: u64,
+}
+
+/// Who has an export made.
+pub trait Owner {
+    /// Whether it goes on; asked at each page and each mebibyte that is written. May rest.
+    fn goes_on(&self) -> bool;
+
+    /// Hears how far it is, after each page.
+    fn far(&self, _far: Far) {}
+}

@@ -1,0 +1,37 @@
+//! What a format may be told beside which pages; each takes those that its row in the table names.
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{ExportError, Form};
+
+/// What a format is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// With the visible text of each page
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub text: bool,
+    /// With the links of each page, as its metadata record has them
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub links: bool,
+}
+
+impl Options {
+    /// Checks that the format knows all that is said.
+    ///
+    /// # Errors
+    /// The first that it does not, and those that it does.
+    pub fn check(&self, form: &Form) -> Result<(), ExportError> {
+        // What is not said is not written.
+        let said = serde_json::to_value(self).unwrap_or_default();
+        let said = said.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+        let Some(strange) = { said }.find(|name| !form.options.contains(name)) else { return Ok(()) };
+        let known: Vec<String> = form.options.iter().map(|name| format!("--{name}")).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(ExportError::Asked(format!("the format {} has no option --{strange}; it has: {known}", form.name)))
+    }
+}
