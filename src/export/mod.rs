@@ -7,11 +7,13 @@
 //! | [`row`] | a capture whose record is read when something of it is asked for |
 //! | [`out`], `coded` | what is written: `.part` until it is whole, digests, compression |
 //! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
-//! | `jsonl` | one file a format |
+//! | `jsonl`, `wet`, `wat` | one file a format |
+//! | `derived` | WARC files made of the crawl's |
 //!
 //! A format is a file here with a [`Format`], and a row of [`FORMATS`]. `docs/export.md` tells users what is in each.
 
 mod coded;
+mod derived;
 mod error;
 pub mod item;
 mod jsonl;
@@ -23,6 +25,8 @@ pub mod row;
 pub mod run;
 pub mod select;
 mod walk;
+mod wat;
+mod wet;
 
 use std::collections::BTreeMap;
 
@@ -35,13 +39,29 @@ pub use run::{Asked, run};
 pub use select::Select;
 
 /// Every format, by name.
-pub const FORMATS: &[Form] = &[Form {
-    name: "jsonl",
-    about: "One JSON object a page: its capture as in the feed, and its card; compressed when PATH ends in .gz or .zst",
-    shape: Shape::File,
-    options: &["text", "links"],
-    begin: jsonl::begin,
-}];
+pub const FORMATS: &[Form] = &[
+    Form {
+        name: "jsonl",
+        about: "One JSON object a page: its capture as in the feed, and its card; compressed when PATH ends in .gz or .zst",
+        shape: Shape::File,
+        options: &["text", "links"],
+        begin: jsonl::begin,
+    },
+    Form {
+        name: "wet",
+        about: "The text of each page, in a folder of WARC files as Common Crawl's WET",
+        shape: Shape::Folder,
+        options: &[],
+        begin: wet::begin,
+    },
+    Form {
+        name: "wat",
+        about: "Heads and links of each response as JSON, in a folder of WARC files as Common Crawl's WAT",
+        shape: Shape::Folder,
+        options: &[],
+        begin: wat::begin,
+    },
+];
 
 /// A format.
 #[derive(Debug)]
@@ -61,8 +81,12 @@ pub struct Form {
 /// Begins to write an export.
 pub type BeginFn = for<'a> fn(&Begin<'a>, &mut Output<'a>) -> Result<Box<dyn Format<'a> + 'a>, ExportError>;
 
+/// What others call a format, and its name here.
+pub const ALSO: &[(&str, &str)] = &[("warc-wet", "wet")];
+
 /// The format of this name.
 pub fn form(name: &str) -> Option<&'static Form> {
+    let name = ALSO.iter().find(|(also, _)| *also == name).map_or(name, |(_, name)| name);
     FORMATS.iter().find(|form| form.name == name)
 }
 

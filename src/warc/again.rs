@@ -59,6 +59,7 @@ mod tests {
 
     use super::*;
     use crate::domain::card::Find;
+    use crate::warc::reader::WarcHeader;
 
     #[test]
     fn a_response_is_read_as_it_came_in_its_coding_and_charset() {
@@ -67,7 +68,7 @@ mod tests {
         packed.write_all(&html).unwrap();
         let head =
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=gbk\r\nContent-Encoding: gzip\r\n\r\n".to_vec();
-        let stored = Picked { head, body: packed.finish().unwrap() };
+        let stored = Picked { header: WarcHeader::default(), head, body: packed.finish().unwrap() };
         let mut rules = ParseRules::default();
         rules.extract.card = true;
         let again =
@@ -79,7 +80,11 @@ mod tests {
         assert_eq!((page.facts.text.as_str(), page.facts.links.len()), ("狼蛛不结网。y", 1));
         assert_eq!(page.facts.card(url.as_str(), Find::Fill).unwrap().title.as_deref(), Some("蜘蛛"));
         assert!(again.page(&stored, b"", &url, false).is_none());
-        let picture = Picked { head: b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".to_vec(), body: Vec::new() };
+        let picture = Picked {
+            header: WarcHeader::default(),
+            head: b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".to_vec(),
+            body: Vec::new(),
+        };
         assert!(again.page(&picture, b"\x89PNG\r\n\x1a\n", &url, false).is_none());
     }
 }

@@ -6,12 +6,14 @@ use std::path::Path;
 use super::digest::WarcDigest;
 use super::http_head::{Coding, head_len, transfer_coding};
 use super::name::open_name;
-use super::reader::{ReadError, WarcReader};
+use super::reader::{ReadError, WarcHeader, WarcReader};
 use crate::document::chunks;
 
 /// A response as stored.
 #[derive(Debug)]
 pub struct Picked {
+    /// The header of its record.
+    pub header: WarcHeader,
     /// Its HTTP head.
     pub head: Vec<u8>,
     /// Its body without transfer coding, however it is stored; content coding kept.
@@ -83,7 +85,7 @@ pub fn response_at(dir: &Path, file: &str, offset: u64, most: u64) -> Result<Pic
     if said("WARC-Payload-Digest").is_some_and(|digest| digest != WarcDigest::of(&body)) {
         return Err(damaged("its body does not have its WARC-Payload-Digest".into()));
     }
-    Ok(Picked { head: content, body })
+    Ok(Picked { header, head: content, body })
 }
 
 /// How a URL was found.

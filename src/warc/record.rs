@@ -28,7 +28,7 @@ pub const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/ide
 /// Profile of a revisit the server answered with 304 (WARC 1.1, section 6.7.3).
 pub const PROFILE_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
-/// The name of a record: a random UUID (RFC 9562, version 4), written `<urn:uuid:…>`.
+/// The name of a record: a UUID, random unless it is made of what the record is made of; written `<urn:uuid:…>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordId(pub(super) Uuid);
 
@@ -36,6 +36,14 @@ impl RecordId {
     /// Another name.
     pub fn random() -> Self {
         Self(Uuid::new_v4())
+    }
+
+    /// The same name for the same `parts`, made of their SHA-1 (RFC 9562, version 5).
+    pub fn of(parts: &[&str]) -> Self {
+        let WarcDigest(sha1) = WarcDigest::of(parts.join("\n").as_bytes());
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(sha1).for_each(|(byte, of)| *byte = of);
+        Self(uuid::Builder::from_sha1_bytes(bytes).into_uuid())
     }
 }
 
@@ -58,6 +66,8 @@ names! {
         Revisit = "revisit";
         /// How the URL was found and where it leads.
         Metadata = "metadata";
+        /// Another form of a payload: its text.
+        Conversion = "conversion";
     }
 }
 
@@ -111,6 +121,19 @@ pub struct RefersTo<'a> {
     pub url: &'a str,
     /// When it was captured.
     pub date: UnixMillis,
+}
+
+/// What a record that is made of another one says beside its content.
+#[derive(Clone, Copy, Debug)]
+pub struct Derived<'a> {
+    /// [`RecordKind::Conversion`] or [`RecordKind::Metadata`].
+    pub kind: RecordKind,
+    /// `WARC-Record-ID` of the other one.
+    pub refers_to: &'a str,
+    /// The type of its content.
+    pub content_type: &'static str,
+    /// ISO 639-3, as Common Crawl has it in a field of its own.
+    pub language: Option<&'a str>,
 }
 
 /// Where records go that outgrow memory.
@@ -244,6 +267,26 @@ impl RecordBuilder {
         headers.put("WARC-Block-Digest", WarcDigest::of(&content));
         headers.put("Content-Type", "application/warc-fields");
         self.small(RecordKind::Metadata, capture, headers, &content)
+    }
+
+    /// A record that is made of another one (WARC 1.1, sections 6.5 and 6.8). Its name is always the same, and so are its bytes.
+    ///
+    /// # Errors
+    /// The record outgrows memory and the temporary file fails.
+    pub fn derived(
+        &mut self,
+        capture: &Capture<'_>,
+        derived: &Derived<'_>,
+        content: &[u8],
+    ) -> Result<RecordBytes, RecordError> {
+        let Derived { kind, refers_to, content_type, language } = *derived;
+        let id = RecordId::of(&[kind.as_str(), refers_to, capture.url, &iso(capture.date)]);
+        let mut headers = begin(kind, capture, id);
+        headers.put("WARC-Refers-To", refers_to);
+        headers.put("WARC-Block-Digest", WarcDigest::of(content));
+        headers.put_opt("WARC-Identified-Content-Language", language);
+        headers.put("Content-Type", content_type);
+        self.small(kind, capture, headers, content)
     }
 
     fn small(

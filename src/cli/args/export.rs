@@ -6,11 +6,14 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use super::SettingsArgs;
-use crate::export::{FORMATS, Options, Select};
+use crate::export::{ALSO, FORMATS, Options, Select};
 
 /// The formats, each with what it is.
 pub(in crate::cli) fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORMATS.iter().map(|form| PossibleValue::new(form.name).help(form.about)))
+    PossibleValuesParser::new(FORMATS.iter().map(|form| {
+        let also = ALSO.iter().filter(|(_, name)| *name == form.name).map(|(also, _)| *also);
+        PossibleValue::new(form.name).help(form.about).aliases(also)
+    }))
 }
 
 /// Arguments of `lycosa export`.

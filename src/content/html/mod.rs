@@ -15,6 +15,7 @@ mod foreign;
 mod link_list;
 mod links;
 mod media;
+mod outline;
 mod page;
 mod raw;
 mod script;
@@ -31,6 +32,7 @@ pub use extract::{ExtractOptions, Extractor};
 pub use facts::{HAS_TEXT, Link, LinkKind, PageFacts, Refresh};
 pub(crate) use fold::Fold;
 pub use links::kind_of_rel;
+pub use outline::{Outline, outline};
 #[cfg(test)]
 pub(crate) use page::page_of;
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader};
