@@ -4,10 +4,12 @@ export_reader.py FORMAT EXPORT WARC_DIR: prints a JSON object of counts, or fail
 """
 
 import glob
+import gzip
 import json
 import os
 import sys
 from html.parser import HTMLParser
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 from warcio.archiveiterator import ArchiveIterator
 
@@ -154,10 +156,75 @@ def wat(export, captures):
     return {"records": len(seen), "anchors": links}
 
 
+def graph(export):
+    def lines(name):
+        with gzip.open(os.path.join(export, name), "rt", encoding="utf-8") as stream:
+            return [line.rstrip("\n").split("\t") for line in stream]
+
+    vertices, edges = lines("vertices.txt.gz"), [tuple(map(int, edge)) for edge in lines("edges.txt.gz")]
+    names = [vertex[1] for vertex in vertices]
+    assert [int(vertex[0]) for vertex in vertices] == list(range(len(vertices)))
+    assert names == sorted(set(names)) and edges == sorted(set(edges)) and all(a != b for a, b in edges)
+    return vertices, {(names[a], names[b]) for a, b in edges}
+
+
+def leads(url, capture):
+    """Where a page leads, as the crawl looks at it: links of every kind that a page can be found by."""
+    if capture.location:
+        return {urljoin(url, capture.location)}
+    if url not in pages({url: capture}):
+        return set()
+    page, found = parsed(capture.body), set()
+    base = urljoin(url, page.base or "")
+    for tag, attrs in page.tags:
+        rel = (attrs.get("rel") or "").split()
+        if tag in ("a", "area") or tag == "link" and set(rel) & {"next", "prev", "canonical", "alternate"}:
+            found.add(attrs.get("href"))
+        elif tag in ("frame", "iframe"):
+            found.add(attrs.get("src"))
+        elif tag == "meta" and (attrs.get("http-equiv") or "").lower() == "refresh":
+            found.add(attrs["content"].split("=", 1)[-1])
+    absolute = {urldefrag(urljoin(base, href))[0] for href in found if href and not href.startswith("#")}
+    return {to if urlsplit(to).path else to + "/" for to in absolute if to.startswith("http")} - {url}
+
+
+def vertex(level, url):
+    host = urlsplit(url).hostname
+    if level == "page":
+        return url
+    labels = host.removeprefix("www.").split(".") if level == "host" else host.split(".")[-2:]
+    return ".".join(reversed(labels))
+
+
+def links(export, captures, level):
+    vertices, edges = graph(export)
+    told = {(url, to) for url, capture in captures.items() for to in leads(url, capture)}
+    wanted = {(vertex(level, a), vertex(level, b)) for a, b in told}
+    same("edges", edges, {(a, b) for a, b in wanted if a != b})
+    names = {vertex(level, url) for url in captures} | {name for edge in wanted for name in edge}
+    same("vertices", {v[1] for v in vertices}, names)
+    if level == "domain":
+        hosts = {urlsplit(url).hostname.removeprefix("www.") for url in set(captures) | {to for _, to in told}}
+        for _, name, count in vertices:
+            assert int(count) == sum(vertex("domain", f"http://{host}/") == name for host in hosts), name
+    anchors = os.path.join(export, "anchors.tsv.gz")
+    texts = 0
+    if os.path.exists(anchors):
+        with gzip.open(anchors, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                source, to, text = line.rstrip("\n").split("\t")
+                assert (source, to) in told and " ".join(text.split()) in " ".join(parsed(captures[source].body).text.split()), line
+                texts += 1
+    return {"vertices": len(vertices), "edges": len(edges), "anchors": texts}
+
+
 def main():
     form, export, folder = sys.argv[1:4]
     captures = archive(folder)
-    told = {"wet": wet, "wat": wat}[form](export, captures)
+    if form.startswith("links-"):
+        told = links(export, captures, form.removeprefix("links-"))
+    else:
+        told = {"wet": wet, "wat": wat}[form](export, captures)
     print(json.dumps(told))
 
 

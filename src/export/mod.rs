@@ -7,7 +7,7 @@
 //! | [`row`] | a capture whose record is read when something of it is asked for |
 //! | [`out`], `coded` | what is written: `.part` until it is whole, digests, compression |
 //! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
-//! | `jsonl`, `wet`, `wat` | one file a format |
+//! | `jsonl`, `wet`, `wat`, `links` | one file a format |
 //! | `derived` | WARC files made of the crawl's |
 //!
 //! A format is a file here with a [`Format`], and a row of [`FORMATS`]. `docs/export.md` tells users what is in each.
@@ -17,6 +17,7 @@ mod derived;
 mod error;
 pub mod item;
 mod jsonl;
+mod links;
 pub mod manifest;
 mod newest;
 pub mod options;
@@ -60,6 +61,13 @@ pub const FORMATS: &[Form] = &[
         shape: Shape::Folder,
         options: &[],
         begin: wat::begin,
+    },
+    Form {
+        name: "links",
+        about: "The graph of pages, hosts or domains in a folder, as Common Crawl's web graphs: vertices, edges, and texts of links",
+        shape: Shape::Folder,
+        options: &["level", "anchors"],
+        begin: links::begin,
     },
 ];
 

@@ -4,6 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::links::Level;
 use super::{ExportError, Form};
 
 /// What a format is told.
@@ -18,6 +19,18 @@ pub struct Options {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub links: bool,
+    /// What the vertices of the graph are; hosts when nothing is said
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// With the texts of links, one a line: from, to and text, apart by tabs
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub anchors: bool,
+}
+
+fn level(name: &str) -> Result<Level, String> {
+    Level::named(name).ok_or_else(|| "expected page, host or domain".into())
 }
 
 impl Options {

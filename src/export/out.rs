@@ -98,6 +98,14 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
+    /// Asks the owner whether it goes on.
+    ///
+    /// # Errors
+    /// [`ExportError::Stopped`].
+    pub fn goes_on(&self) -> Result<(), ExportError> {
+        if self.owner.goes_on() { Ok(()) } else { Err(ExportError::Stopped) }
+    }
+
     /// A folder for nameless temporary files.
     pub fn scratch(&self) -> &Path {
         folder_of(&self.to)

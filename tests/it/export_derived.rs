@@ -83,3 +83,16 @@ fn wet_files_have_the_text_of_every_page_and_wat_files_the_links_of_every_respon
     );
     assert!(found["anchors"].as_u64().unwrap() > 500, "{found}");
 }
+
+#[test]
+fn the_graph_of_links_is_what_another_parser_counts_in_the_archive() {
+    let sandbox = crawled();
+    for level in ["page", "host", "domain"] {
+        let (to, manifest) = export(&sandbox, "links", level, &["--level", level, "--anchors"]);
+        let found = read(&sandbox, &format!("links-{level}"), &to);
+        let counts = &manifest["counts"]["of_format"];
+        assert_eq!((&found["vertices"], &found["edges"]), (&counts["vertices"], &counts["edges"]));
+        assert!(found["edges"].as_u64().unwrap() > if level == "page" { 500 } else { 5 }, "{level}: {found}");
+        assert!(found["anchors"].as_u64().unwrap() > 500, "{level}: {found}");
+    }
+}
