@@ -218,10 +218,62 @@ def links(export, captures, level):
     return {"vertices": len(vertices), "edges": len(edges), "anchors": texts}
 
 
+# github.com/commoncrawl/cc-index-table, src/main/resources/schema/cc-index-schema-flat.json, with what duckdb calls the types.
+TEXTS = """url_surtkey url url_host_name url_host_tld url_host_2nd_last_part url_host_3rd_last_part url_host_4th_last_part
+url_host_5th_last_part url_host_registry_suffix url_host_registered_domain url_host_private_suffix url_host_private_domain
+url_host_name_reversed url_protocol url_port url_path url_query fetch_time fetch_status fetch_redirect content_digest content_mime_type
+content_mime_detected content_charset content_languages content_truncated warc_filename warc_record_offset warc_record_length warc_segment
+crawl subset""".split()
+OTHERS = {"url_port": "INTEGER", "fetch_time": "TIMESTAMP WITH TIME ZONE", "fetch_status": "SMALLINT", "warc_record_offset": "INTEGER",
+          "warc_record_length": "INTEGER"}
+OWN = [("depth", "INTEGER"), ("title", "VARCHAR"), ("out_links", "BIGINT"), ("usage", "VARCHAR"), ("seq", "BIGINT")]
+
+
+def parquet(export, captures, folder):
+    import duckdb
+
+    db = duckdb.connect()
+    db.execute(f"create view ccindex as select * from read_parquet('{export}')")
+    columns = [(name, kind) for name, kind, *_ in db.execute("describe ccindex").fetchall()]
+    assert columns == [(name, OTHERS.get(name, "VARCHAR")) for name in TEXTS] + OWN, columns
+    rows = db.execute(
+        "select url_surtkey, url, fetch_status, epoch_ms(fetch_time), warc_filename, warc_record_offset, warc_record_length, content_digest,"
+        " title, content_languages, content_mime_type, fetch_redirect from ccindex"
+    ).fetchall()
+    keys = [(row[0], row[1], row[3]) for row in rows]
+    assert keys == sorted(keys)
+    same("pages", {row[1] for row in rows}, set(captures))
+    languages = {}
+    for surt, url, status, _, file, offset, length, digest, title, language, mime, redirect in rows:
+        capture = captures[url]
+        assert (file, offset, status) == (capture.file, capture.offset, capture.status), url
+        with open(os.path.join(folder, file), "rb") as stream:
+            stream.seek(offset)
+            record = next(iter(ArchiveIterator(stream)))
+            assert record.rec_headers.get_header("WARC-Target-URI") == url
+            assert record.rec_headers.get_header("WARC-Payload-Digest") == f"sha1:{digest}", url
+            stream.seek(offset + length)
+            rest = stream.read(2)
+            assert rest in (b"", b"\x1f\x8b"), url
+        if url in pages(captures):
+            assert (title or "") == " ".join(parsed(capture.body).title.split()) and mime == "text/html", url
+            languages[language] = languages.get(language, 0) + 1
+        assert (redirect is not None) == (capture.location is not None), url
+    # A query of Common Crawl's own, word for word but for the names asked for (cc-index-table, README).
+    hosts = db.execute(
+        "select count(*) as n_pages, url_host_name from ccindex where subset = 'warc' and url_protocol = 'http'"
+        " group by url_host_name order by n_pages desc"
+    ).fetchall()
+    assert sum(count for count, _ in hosts) == sum(c.status == 200 for c in captures.values())
+    return {"rows": len(rows), "columns": len(columns), "languages": languages}
+
+
 def main():
     form, export, folder = sys.argv[1:4]
     captures = archive(folder)
-    if form.startswith("links-"):
+    if form == "parquet":
+        told = parquet(export, captures, folder)
+    elif form.startswith("links-"):
         told = links(export, captures, form.removeprefix("links-"))
     else:
         told = {"wet": wet, "wat": wat}[form](export, captures)

@@ -7,7 +7,7 @@
 //! | [`row`] | a capture whose record is read when something of it is asked for |
 //! | [`out`], `coded` | what is written: `.part` until it is whole, digests, compression |
 //! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
-//! | `jsonl`, `wet`, `wat`, `links` | one file a format |
+//! | `jsonl`, `wet`, `wat`, `links`, `parquet` | one file a format |
 //! | `derived` | WARC files made of the crawl's |
 //!
 //! A format is a file here with a [`Format`], and a row of [`FORMATS`]. `docs/export.md` tells users what is in each.
@@ -22,6 +22,7 @@ pub mod manifest;
 mod newest;
 pub mod options;
 pub mod out;
+mod parquet;
 pub mod row;
 pub mod run;
 pub mod select;
@@ -68,6 +69,13 @@ pub const FORMATS: &[Form] = &[
         shape: Shape::Folder,
         options: &["level", "anchors"],
         begin: links::begin,
+    },
+    Form {
+        name: "parquet",
+        about: "A table of captures with the columns of Common Crawl's index, sorted by URL",
+        shape: Shape::File,
+        options: &[],
+        begin: parquet::begin,
     },
 ];
 

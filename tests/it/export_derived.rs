@@ -1,4 +1,4 @@
-//! Exports that are made of pages, by the real program, read by other people's tools: warcio and Python's HTML parser, which count
+//! Exports that are made of pages, by the real program, read by other people's tools: warcio, duckdb, and Python's HTML parser, which count
 //! again what the archive holds (`tests/export_reader.py`).
 //!
 //! `LYCOSA_PYTHON` names a Python that has `tests/tools/requirements.txt`; `make test` makes one.
@@ -95,4 +95,15 @@ fn the_graph_of_links_is_what_another_parser_counts_in_the_archive() {
         assert!(found["edges"].as_u64().unwrap() > if level == "page" { 500 } else { 5 }, "{level}: {found}");
         assert!(found["anchors"].as_u64().unwrap() > 500, "{level}: {found}");
     }
+}
+
+#[test]
+fn duckdb_reads_the_table_and_each_row_leads_to_its_record() {
+    let sandbox = crawled();
+    let (to, manifest) = export(&sandbox, "parquet", "pages.parquet", &[]);
+    let found = read(&sandbox, "parquet", &to);
+    assert_eq!(found["rows"], manifest["counts"]["of_format"]["rows"]);
+    assert!(found["rows"].as_u64().unwrap() > 200, "{found}");
+    let (again, _) = export(&sandbox, "parquet", "again.parquet", &[]);
+    assert!(bytes(&again) == bytes(&to), "the same folder gives the same bytes");
 }
