@@ -7,10 +7,12 @@
 //! | [`row`] | a capture whose record is read when something of it is asked for |
 //! | [`out`], `coded` | what is written: `.part` until it is whole, digests, compression |
 //! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
-//! | `jsonl` | one file a format |
+//! | `pack`, `part`, `zip` | records copied into WARC files of their own; parts of packages |
+//! | `jsonl`, `cdxj`, `warc`, `wacz`, `sitemap` | one file a format |
 //!
 //! A format is a file here with a [`Format`], and a row of [`FORMATS`]. `docs/export.md` tells users what is in each.
 
+mod cdxj;
 mod coded;
 mod error;
 pub mod item;
@@ -19,10 +21,16 @@ pub mod manifest;
 mod newest;
 pub mod options;
 pub mod out;
+mod pack;
+mod part;
 pub mod row;
 pub mod run;
 pub mod select;
+mod sitemap;
+mod wacz;
 mod walk;
+mod warc;
+mod zip;
 
 use std::collections::BTreeMap;
 
@@ -35,13 +43,43 @@ pub use run::{Asked, run};
 pub use select::Select;
 
 /// Every format, by name.
-pub const FORMATS: &[Form] = &[Form {
-    name: "jsonl",
-    about: "One JSON object a page: its capture as in the feed, and its card; compressed when PATH ends in .gz or .zst",
-    shape: Shape::File,
-    options: &["text", "links"],
-    begin: jsonl::begin,
-}];
+pub const FORMATS: &[Form] = &[
+    Form {
+        name: "jsonl",
+        about: "One JSON object a page: its capture as in the feed, and its card; compressed when PATH ends in .gz or .zst",
+        shape: Shape::File,
+        options: &["text", "links"],
+        begin: jsonl::begin,
+    },
+    Form {
+        name: "cdxj",
+        about: "One index of the captures, sorted, as pywb reads it; compressed when PATH ends in .gz or .zst",
+        shape: Shape::File,
+        options: &[],
+        begin: cdxj::begin,
+    },
+    Form {
+        name: "warc",
+        about: "A folder of WARC files: the records as they are, with those that revisits refer to, each file with its index",
+        shape: Shape::Folder,
+        options: &["size"],
+        begin: warc::begin,
+    },
+    Form {
+        name: "wacz",
+        about: "One file for replay in a browser: WARC files, index, list of pages, digests",
+        shape: Shape::File,
+        options: &["size", "text"],
+        begin: wacz::begin,
+    },
+    Form {
+        name: "sitemap",
+        about: "A folder of sitemaps: the pages that are there, with the time of their last change",
+        shape: Shape::Folder,
+        options: &["base"],
+        begin: sitemap::begin,
+    },
+];
 
 /// A format.
 #[derive(Debug)]
@@ -81,6 +119,8 @@ pub struct Begin<'a> {
     pub options: &'a Options,
     /// The folder that is exported.
     pub source: &'a Source<'a>,
+    /// Behind which entry of the feed it begins.
+    pub after: u64,
 }
 
 /// An export of one format being written.

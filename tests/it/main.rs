@@ -27,6 +27,8 @@ mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
 mod events;
+#[cfg(feature = "rocksdb")]
+mod export;
 mod extract;
 #[cfg(feature = "rocksdb")]
 mod feed;
