@@ -69,7 +69,7 @@ impl<'a> PerWarc<'a> {
         let name = format!("{stem}{again}.warc.{}.gz", self.ending);
         self.open = Some((warc.to_owned(), out.file(&name)?));
         // No time of its own, so that the same pages give the same bytes.
-        let record = self.builder.warcinfo(RecordId::of(&["warcinfo", &name]), capture.date, &name, &self.info);
+        let record = self.builder.warcinfo(RecordId::of(name.as_bytes()), capture.date, &name, &self.info);
         self.write(record)
     }
 

@@ -27,6 +27,14 @@ pub enum ExportError {
         /// The system's own words.
         source: io::Error,
     },
+    /// A file that was read before cannot be read any more. What was written is removed.
+    #[error("{} cannot be read any more: {source}; it was taken away while it was being exported: begin anew", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's own words.
+        source: io::Error,
+    },
     /// The database cannot be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -44,7 +52,7 @@ impl ExportError {
     /// What it says of the disk; none when it is no fault of a disk.
     pub fn fault(&self) -> Option<DiskFault> {
         match self {
-            Self::Write { source, .. } => Some(DiskFault::of_io(source)),
+            Self::Write { source, .. } | Self::Read { source, .. } => Some(DiskFault::of_io(source)),
             Self::Storage(error) => Some(error.fault()),
             _ => None,
         }

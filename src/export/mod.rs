@@ -7,11 +7,13 @@
 //! | [`row`] | a capture whose record is read when something of it is asked for |
 //! | [`out`], `coded` | what is written: `.part` until it is whole, digests, compression |
 //! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
-//! | `jsonl`, `wet`, `wat`, `links`, `parquet` | one file a format |
 //! | `derived` | WARC files made of the crawl's |
+//! | `pack`, `part`, `zip` | records copied into WARC files of their own; parts of packages |
+//! | `jsonl`, `cdxj`, `warc`, `wacz`, `sitemap`, `wet`, `wat`, `links`, `parquet` | one file a format |
 //!
 //! A format is a file here with a [`Format`], and a row of [`FORMATS`]. `docs/export.md` tells users what is in each.
 
+mod cdxj;
 mod coded;
 mod derived;
 mod error;
@@ -22,13 +24,19 @@ pub mod manifest;
 mod newest;
 pub mod options;
 pub mod out;
+mod pack;
 mod parquet;
+mod part;
 pub mod row;
 pub mod run;
 pub mod select;
+mod sitemap;
+mod wacz;
 mod walk;
+mod warc;
 mod wat;
 mod wet;
+mod zip;
 
 use std::collections::BTreeMap;
 
@@ -77,6 +85,34 @@ pub const FORMATS: &[Form] = &[
         options: &[],
         begin: parquet::begin,
     },
+    Form {
+        name: "cdxj",
+        about: "One index of the captures, sorted, as pywb reads it; compressed when PATH ends in .gz or .zst",
+        shape: Shape::File,
+        options: &[],
+        begin: cdxj::begin,
+    },
+    Form {
+        name: "warc",
+        about: "A folder of WARC files: the records as they are, with those that revisits refer to, each file with its index",
+        shape: Shape::Folder,
+        options: &["size"],
+        begin: warc::begin,
+    },
+    Form {
+        name: "wacz",
+        about: "One file for replay in a browser: WARC files, index, list of pages, digests",
+        shape: Shape::File,
+        options: &["size", "text"],
+        begin: wacz::begin,
+    },
+    Form {
+        name: "sitemap",
+        about: "A folder of sitemaps: the pages that are there, with the time of their last change",
+        shape: Shape::Folder,
+        options: &["base"],
+        begin: sitemap::begin,
+    },
 ];
 
 /// A format.
@@ -121,6 +157,8 @@ pub struct Begin<'a> {
     pub options: &'a Options,
     /// The folder that is exported.
     pub source: &'a Source<'a>,
+    /// Behind which entry of the feed it begins.
+    pub after: u64,
 }
 
 /// An export of one format being written.

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::links::Level;
 use super::{ExportError, Form};
+use crate::base::units::parse_size;
 
 /// What a format is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
@@ -27,6 +28,14 @@ pub struct Options {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub anchors: bool,
+    /// Begin another file after so many bytes, such as 100MB; without it `store.warc_max_size` of the crawl
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The URL of the folder in which sitemaps will lie, with its `/`: an index names them in full
+    #[arg(long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
 }
 
 fn level(name: &str) -> Result<Level, String> {

@@ -11,11 +11,13 @@ use crate::content::mime::{Kind, sniff};
 use crate::content::modules::MimeModules;
 use crate::domain::card::{Card, Find};
 use crate::domain::url::{Canonicaliser, PageUrl};
-use crate::storage::values::{DoneKind, FeedEntry, PageRecord, WarcPlace};
+use crate::storage::tables::Pages;
+use crate::storage::values::{DoneKind, FeedEntry, FileLengths, PageRecord, WarcPlace};
 use crate::storage::{Storage, read};
 use crate::warc::again::Again;
+use crate::warc::group::{Group, group_at};
 use crate::warc::metadata::{MAX_OUTLINK_BYTES, MAX_TEXT_BYTES};
-use crate::warc::pick::{Picked, metadata_at, response_at};
+use crate::warc::pick::{PickError, Picked, metadata_at, response_at};
 
 /// Most bytes of a record, and of its body with content codings taken off, that are read into memory.
 const MOST: u64 = 64 << 20;
@@ -23,6 +25,10 @@ const MOST: u64 = 64 << 20;
 const MOST_TEXT: usize = 1 << 20;
 /// Most bytes of a metadata record.
 const MOST_METADATA: u64 = (2 * MAX_OUTLINK_BYTES + MAX_TEXT_BYTES) as u64;
+
+/// Why there is no record.
+pub(super) const NOT_KEPT: &str =
+    "no record of it was kept (store.skip_types, store.statuses), or its first copy is not known";
 
 /// The folder that is exported.
 pub struct Source<'s> {
@@ -35,6 +41,7 @@ pub struct Source<'s> {
     /// The last entry of the feed that was shown: a loss of power takes back nothing up to it.
     pub shown: u64,
     again: Again,
+    lengths: OnceCell<FileLengths>,
 }
 
 impl<'s> Source<'s> {
@@ -48,7 +55,25 @@ impl<'s> Source<'s> {
             max_decoded: settings.fetch.max_decoded.min(MOST),
             canon: Canonicaliser::new(settings.clean_rules()),
         };
-        Self { storage, settings, warc_dir: settings.warc_dir(), shown, again }
+        Self { storage, settings, warc_dir: settings.warc_dir(), shown, again, lengths: OnceCell::new() }
+    }
+
+    /// How many bytes of an archive file count; none of one that is closed.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn committed(&self, file: &str) -> Result<Option<u64>, ExportError> {
+        let lengths = once(&self.lengths, || Ok(read::meta(self.storage, ())?.unwrap_or_default()))?;
+        Ok(lengths.warc.as_ref().filter(|(open, _)| open == file).map(|(_, length)| *length))
+    }
+
+    /// The records of a capture as they lie in its file; none when no record of it was kept.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn group(&self, page: &PageRecord) -> Result<Option<Result<Group, PickError>>, ExportError> {
+        let Some(WarcPlace { file, offset, .. }) = &page.warc else { return Ok(None) };
+        Ok(Some(group_at(&self.warc_dir, file, *offset, self.committed(file)?)))
     }
 }
 
@@ -169,6 +194,48 @@ impl<'s> Row<'s> {
     pub fn card(&self) -> Result<Option<&Card>, ExportError> {
         let make = || Ok(self.read()?.and_then(|page| page.facts.card(&self.page.url, Find::Fill)));
         Ok(once(&self.card, make)?.as_ref())
+    }
+
+    /// The records of its capture as they lie in their file, and those of the captures that it refers to if it is a revisit, each with its
+    /// capture. Nothing when its own cannot be read.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn groups(&self) -> Result<Vec<(PageRecord, Group)>, ExportError> {
+        let Some(own) = self.group_of(&self.page, "")? else { return Ok(Vec::new()) };
+        let (refers_to, mut groups) = (own.refers_to, vec![(self.page.clone(), own)]);
+        if !self.page.how.is_revisit() {
+            return Ok(groups);
+        }
+        let holder = self.holder()?;
+        // A page that has not changed may refer to a capture that is another than the first with its content, in another coding.
+        let other = refers_to.filter(|date| holder.is_none_or(|holder| holder.fetched != *date));
+        let other =
+            other.map(|date| read::get::<Pages>(self.source.storage, &self.entry.page.page(date))).transpose()?;
+        for page in holder.cloned().into_iter().chain(other.flatten()) {
+            if let Some(group) = self.group_of(&page, "what it refers to: ")? {
+                groups.push((page, group));
+            }
+        }
+        if groups.len() == 1 {
+            self.fail(format_args!("what it refers to: {NOT_KEPT}"));
+        }
+        Ok(groups)
+    }
+
+    fn group_of(&self, page: &PageRecord, whose: &str) -> Result<Option<Group>, ExportError> {
+        let group = self.source.group(page)?;
+        if group.is_none() {
+            self.fail(format_args!("{whose}{NOT_KEPT}"));
+        }
+        let group = group.transpose().unwrap_or_else(|why| {
+            self.fail(format_args!("{whose}{why}"));
+            None
+        });
+        if let Some(why) = group.as_ref().and_then(|group| group.damaged.as_ref()) {
+            self.fail(format_args!("{whose}{why}"));
+        }
+        Ok(group)
     }
 
     /// The text of its metadata record; of one that has not changed that of the capture which it confirms.

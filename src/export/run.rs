@@ -55,7 +55,7 @@ fn made(source: &Source<'_>, asked: &Asked, select: &Select, owner: &dyn Owner) 
         true => None,
         false => Some(Newest::find(source.storage, (after, source.shown), out.scratch(), goes_on)?),
     };
-    let begin = Begin { options: &asked.options, source };
+    let begin = Begin { options: &asked.options, source, after };
     let mut format = (asked.form.begin)(&begin, &mut out)?;
     let part = FeedPart { log: HEXLOWER.encode(&log.id), after, first: None, last: source.shown.max(after) };
     let mut manifest = Manifest {

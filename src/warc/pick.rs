@@ -1,6 +1,7 @@
 //! Reads one response by its place, whole and checked.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::digest::WarcDigest;
@@ -97,6 +98,8 @@ pub struct Way {
     pub hops: String,
 }
 
+/// Bytes read at a time.
+const PIECE: usize = 64 << 10;
 /// Records looked at for one way: response, request, and one of metadata.
 const OF_A_PAGE: usize = 4;
 /// Bytes of metadata read: the way stands before the links.
@@ -129,13 +132,23 @@ pub fn metadata_at(dir: &Path, file: &str, offset: u64, url: &str, most: u64) ->
     None
 }
 
-/// Under its final name, or under that of an open file, which may be closed in this moment.
-fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufReader<std::fs::File>>> {
+/// A reader of what begins at `offset`.
+fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufReader<File>>> {
+    let mut found = opened_file(dir, file)?;
+    found.seek(SeekFrom::Start(offset))?;
+    Ok(WarcReader::new(io::BufReader::with_capacity(PIECE, found), offset))
+}
+
+/// Opens a file under its final name, or under that of an open file, which may be closed in this moment.
+///
+/// # Errors
+/// The system's own.
+pub fn opened_file(dir: &Path, file: &str) -> io::Result<File> {
     if file.contains(['/', '\\']) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let closed = || WarcReader::open(&dir.join(file), offset);
-    closed().or_else(|_| WarcReader::open(&dir.join(open_name(file)), offset)).or_else(|_| closed())
+    let closed = || File::open(dir.join(file));
+    closed().or_else(|_| File::open(dir.join(open_name(file)))).or_else(|_| closed())
 }
 
 impl Picked {

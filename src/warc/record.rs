@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use sha2::{Digest as _, Sha256};
 use tempfile::{SpooledData, spooled_tempfile_in};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use super::date::iso;
 use super::digest::{Digests, WarcDigest};
@@ -28,7 +29,7 @@ pub const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/ide
 /// Profile of a revisit the server answered with 304 (WARC 1.1, section 6.7.3).
 pub const PROFILE_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
-/// The name of a record: a UUID, random unless it is made of what the record is made of; written `<urn:uuid:…>`.
+/// The name of a record: a UUID (RFC 9562), written `<urn:uuid:…>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordId(pub(super) Uuid);
 
@@ -38,12 +39,12 @@ impl RecordId {
         Self(Uuid::new_v4())
     }
 
-    /// The same name for the same `parts`, made of their SHA-1 (RFC 9562, version 5).
-    pub fn of(parts: &[&str]) -> Self {
-        let WarcDigest(sha1) = WarcDigest::of(parts.join("\n").as_bytes());
-        let mut bytes = [0; 16];
-        bytes.iter_mut().zip(sha1).for_each(|(byte, of)| *byte = of);
-        Self(uuid::Builder::from_sha1_bytes(bytes).into_uuid())
+    /// The name that these bytes have, the same each time (RFC 9562, version 8: bits of their SHA-256).
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest: [u8; 32] = Sha256::digest(bytes).into();
+        let mut bits = [0; 16];
+        bits.copy_from_slice(digest.split_at(16).0);
+        Self(Builder::from_custom_bytes(bits).into_uuid())
     }
 }
 
@@ -280,7 +281,7 @@ impl RecordBuilder {
         content: &[u8],
     ) -> Result<RecordBytes, RecordError> {
         let Derived { kind, refers_to, content_type, language } = *derived;
-        let id = RecordId::of(&[kind.as_str(), refers_to, capture.url, &iso(capture.date)]);
+        let id = RecordId::of([kind.as_str(), refers_to, capture.url, &iso(capture.date)].join("\n").as_bytes());
         let mut headers = begin(kind, capture, id);
         headers.put("WARC-Refers-To", refers_to);
         headers.put("WARC-Block-Digest", WarcDigest::of(content));

@@ -28,6 +28,8 @@ mod dice;
 mod disk;
 mod events;
 #[cfg(feature = "rocksdb")]
+mod export;
+#[cfg(feature = "rocksdb")]
 mod export_derived;
 mod extract;
 #[cfg(feature = "rocksdb")]
