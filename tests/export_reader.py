@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from html.parser import HTMLParser
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from warcio.archiveiterator import ArchiveIterator
 
@@ -268,6 +268,41 @@ def parquet(export, captures, folder):
     return {"rows": len(rows), "columns": len(columns), "languages": languages}
 
 
+def mirror(export, captures):
+    """Every reference between captured pages leads to a file of the mirror; no other leads to a file at all."""
+    root, files, resolved, outside = os.path.realpath(export), 0, 0, 0
+    targets = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            assert not os.path.islink(path) and os.path.realpath(path).startswith(root + os.sep)
+            if path == os.path.join(root, "MANIFEST.json"):
+                continue
+            files += 1
+            if not name.endswith((".html", ".htm")):
+                continue
+            with open(path, "rb") as stream:
+                page = parsed(stream.read())
+            assert not page.base, path
+            found = []
+            for tag, attrs in page.tags:
+                found += [value for key, value in attrs.items() if key in ("href", "src") and value]
+                if tag == "meta" and (attrs.get("http-equiv") or "").lower() == "refresh":
+                    found.append(attrs["content"].split("=", 1)[-1])
+            for href in found:
+                parts = urlsplit(href)
+                if parts.scheme in ("http", "https"):
+                    assert urldefrag(href)[0] not in captures, f"{path}: {href} is in the mirror"
+                    outside += 1
+                elif not parts.scheme and parts.path:
+                    target = os.path.normpath(os.path.join(folder, unquote(parts.path)))
+                    assert not parts.path.startswith("/") and target.startswith(root + os.sep), f"{path}: {href}"
+                    assert os.path.isfile(target), f"{path}: {href} leads to no file"
+                    targets.setdefault(path, set()).add(target)
+                    resolved += 1
+    return {"files": files, "resolved": resolved, "outside": outside, "edges": sum(len(t) for t in targets.values())}
+
+
 def main():
     form, export, folder = sys.argv[1:4]
     captures = archive(folder)
@@ -276,7 +311,7 @@ def main():
     elif form.startswith("links-"):
         told = links(export, captures, form.removeprefix("links-"))
     else:
-        told = {"wet": wet, "wat": wat}[form](export, captures)
+        told = {"wet": wet, "wat": wat, "mirror": mirror}[form](export, captures)
     print(json.dumps(told))
 
 

@@ -9,7 +9,7 @@
 //! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
 //! | `derived` | WARC files made of the crawl's |
 //! | `pack`, `part`, `zip` | records copied into WARC files of their own; parts of packages |
-//! | `jsonl`, `cdxj`, `warc`, `wacz`, `sitemap`, `wet`, `wat`, `links`, `parquet` | one file a format |
+//! | `jsonl`, `cdxj`, `warc`, `wacz`, `sitemap`, `wet`, `wat`, `links`, `parquet`, `mirror` | one file a format |
 //!
 //! A format is a file here with a [`Format`], and a row of [`FORMATS`]. `docs/export.md` tells users what is in each.
 
@@ -21,6 +21,7 @@ pub mod item;
 mod jsonl;
 mod links;
 pub mod manifest;
+mod mirror;
 mod newest;
 pub mod options;
 pub mod out;
@@ -112,6 +113,13 @@ pub const FORMATS: &[Form] = &[
         shape: Shape::Folder,
         options: &["base"],
         begin: sitemap::begin,
+    },
+    Form {
+        name: "mirror",
+        about: "A folder of files that a browser shows without a server, links between them relative",
+        shape: Shape::Folder,
+        options: &[],
+        begin: mirror::begin,
     },
 ];
 

@@ -77,6 +77,13 @@ impl<'s> Source<'s> {
     }
 }
 
+impl Source<'_> {
+    /// Canonical form of links, as the crawl has it.
+    pub(super) fn canon(&self) -> &Canonicaliser {
+        &self.again.canon
+    }
+}
+
 /// A capture with its entry in the feed.
 pub struct Row<'s> {
     /// Number of the entry.

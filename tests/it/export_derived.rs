@@ -98,6 +98,18 @@ fn the_graph_of_links_is_what_another_parser_counts_in_the_archive() {
 }
 
 #[test]
+fn every_link_of_a_mirror_leads_to_one_of_its_files_or_out_of_what_was_captured() {
+    let sandbox = crawled();
+    let (to, manifest) = export(&sandbox, "mirror", "mirror", &[]);
+    let found = read(&sandbox, "mirror", &to);
+    let counts = &manifest["counts"]["of_format"];
+    assert_eq!((&found["files"], counts["unwritten"].as_u64()), (&counts["files"], Some(0)));
+    assert!(found["resolved"].as_u64().unwrap() > 500 && found["files"].as_u64().unwrap() > 200, "{found}");
+    let (again, _) = export(&sandbox, "mirror", "again", &[]);
+    assert!(bytes(&again) == bytes(&to), "the same folder gives the same bytes");
+}
+
+#[test]
 fn duckdb_reads_the_table_and_each_row_leads_to_its_record() {
     let sandbox = crawled();
     let (to, manifest) = export(&sandbox, "parquet", "pages.parquet", &[]);

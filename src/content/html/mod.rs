@@ -18,6 +18,7 @@ mod media;
 mod outline;
 mod page;
 mod raw;
+mod rewrite;
 mod script;
 mod srcdoc;
 mod srcset;
@@ -36,4 +37,5 @@ pub use outline::{Outline, outline};
 #[cfg(test)]
 pub(crate) use page::page_of;
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader};
+pub use rewrite::{Rewritten, rewrite};
 pub use srcset::parse_refresh;
