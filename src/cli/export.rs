@@ -118,5 +118,5 @@ fn told(args: &ExportArgs, manifest: &Manifest, unshown: u64) -> String {
         text +=
             &format!("{them} behind these wait for the next start of the crawl: it ended before they were synced\n");
     }
-    text + &format!("go on with: lycosa export {} --after {} --log {}\n", args.format, feed.last, feed.log)
+    text + &format!("the next one goes on with: --after {} --log {}\n", feed.last, feed.log)
 }

@@ -58,6 +58,13 @@ impl<'s> Source<'s> {
         Self { storage, settings, warc_dir: settings.warc_dir(), shown, again, lengths: OnceCell::new() }
     }
 
+    /// With other modules for documents.
+    #[must_use]
+    pub fn reading(mut self, modules: MimeModules) -> Self {
+        self.again.modules = modules;
+        self
+    }
+
     /// How many bytes of an archive file count; none of one that is closed.
     ///
     /// # Errors

@@ -113,16 +113,34 @@ fn begin(log: &FeedLog, select: &Select, shown: u64) -> Result<u64, ExportError>
 
 /// An export has no place among the files of the crawl.
 fn apart(source: &Source<'_>, to: &Path) -> Result<(), ExportError> {
-    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // The part of the path that is there, by its true name.
-    let to = whole(to);
-    let there = to.ancestors().find_map(|dir| Some((dir.canonicalize().ok()?, to.strip_prefix(dir).ok()?)));
-    let to = there.map_or_else(|| to.clone(), |(dir, rest)| dir.join(rest));
-    let data = &source.settings.store.data_dir;
-    let within = |dir: &Path| to.starts_with(dir.canonicalize().unwrap_or_else(|_| whole(dir)));
-    if within(&source.warc_dir) || within(data) && !within(&data.join("exports")) {
+    let settings = source.settings;
+    let to = resolved(to);
+    let within = |dir: &Path| to.starts_with(resolved(dir));
+    if within(&source.warc_dir) || within(&settings.store.data_dir) && !within(&settings.export_dir()) {
         let why = format!("{} is among the files of the crawl; name a place elsewhere with --to", to.display());
         return Err(ExportError::Asked(why));
     }
     Ok(())
+}
+
+/// A path by its true name, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = |dir: &Path| Some(dir.canonicalize().ok()?.join(whole.strip_prefix(dir).ok()?));
+    whole.ancestors().find_map(there).unwrap_or_else(|| whole.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_known_by_its_true_name_over_links_although_its_end_is_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (true_name, link) = (dir.path().canonicalize().unwrap().join("data"), dir.path().join("link"));
+        std::fs::create_dir(&true_name).unwrap();
+        std::os::unix::fs::symlink(&true_name, &link).unwrap();
+        assert_eq!(resolved(&link.join("exports/x.jsonl")), true_name.join("exports/x.jsonl"));
+        assert!(resolved(&link.join("exports/x")).starts_with(resolved(&true_name)));
+    }
 }

@@ -302,6 +302,66 @@ fn pages_whose_record_is_gone_or_damaged_are_counted_and_named_and_the_others_ar
 }
 
 #[test]
+fn a_running_crawl_makes_exports_beside_its_work_and_hands_them_out_as_they_would_be_at_rest() {
+    let Some(python) = python() else { return };
+    let mut sandbox = Sandbox::new(web(30), SETTINGS);
+    let crawl = Running::start(&mut sandbox, &[]);
+    let out = sandbox.beside("out");
+    fs::create_dir(&out).unwrap();
+    until_requests(&sandbox, &crawl.daemon, 40);
+    let (code, told) = crawl.ctl(&["export", "jsonl", "--name", "early.jsonl.zst", "--all"]);
+    assert!(
+        code == 0 && told.contains("early.jsonl.zst: ") && told.contains("go on with: lycosa ctl export"),
+        "{told}"
+    );
+    let early = out.join("early.jsonl.zst");
+    let (code, told) = crawl.ctl(&["exports", "early.jsonl.zst", "-o", early.to_str().unwrap()]);
+    assert!(code == 0 && early.exists(), "{told}");
+    let listed: Value = serde_json::from_str(&crawl.get("/api/v1/exports").1).unwrap();
+    let last = listed[0]["last"].as_u64().unwrap();
+    let lines = read(&python, "jsonl", &early);
+    let feed = |crawl: &Running| -> Vec<Value> {
+        let lines = crawl.get("/api/v1/feed?format=ndjson").1;
+        lines.lines().filter(|l| l.starts_with('{')).map(json_of).collect()
+    };
+    let until_last = feed(&crawl).into_iter().filter(|item| item["seq"].as_u64() <= Some(last)).collect::<Vec<_>>();
+    assert_eq!(seqs(lines.as_array().unwrap()), seqs(&captures(&until_last).0), "up to what was shown when it began");
+    for (arguments, code, words) in [
+        (&["export", "jsonl", "--name", "early.jsonl.zst"][..], 1, "is there already"),
+        (&["export", "jsonl", "--name", "../x"], 2, "is no name of an export"),
+        (&["export", "cdxj", "--text"], 2, "has no option --text"),
+        (&["exports", "nothing", "-o", "x"], 1, "there is no export nothing"),
+    ] {
+        let told = crawl.ctl(arguments);
+        assert!(told.0 == code && told.1.contains(words), "{arguments:?}: {told:?}");
+    }
+    // All that is to be crawled is there: then a crawl makes what is made at rest.
+    let all = sandbox.truth().len();
+    let is_end = || (feed(&crawl).len() >= all && crawl.status().waiting == 0).then_some(());
+    until("the end of the crawl", is_end, || crawl.daemon.log());
+    assert_eq!(crawl.ctl(&["export", "warc", "--name", "warcs"]).0, 0);
+    let (code, told) = crawl.ctl(&["exports"]);
+    assert!(code == 0 && told.contains("\nwarcs ") && told.contains("early.jsonl.zst"), "{told}");
+    let (code, told) = crawl.ctl(&["exports", "warcs", "-o", "x"]);
+    assert!(code == 2 && told.contains("warcs is a folder with"), "{told}");
+    let (code, begun) = crawl.ctl(&["export", "wacz", "--name", "site.wacz", "--no-wait", "--json"]);
+    assert_eq!(code, 0, "{begun}");
+    let id = json_of(&begun)["id"].as_u64().unwrap();
+    let cancelled: Value = serde_json::from_str(&crawl.ctl(&["jobs", "cancel", &id.to_string(), "--json"]).1).unwrap();
+    assert_ne!(cancelled["state"], "running", "{cancelled}");
+    let exports = sandbox.data().join("exports");
+    assert_eq!(exports.join("site.wacz").exists(), cancelled["state"] == "done", "{cancelled}");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+    let names = fs::read_dir(&exports).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.contains(".part")).count(), 0);
+    let config = sandbox.config_file();
+    made(&sandbox.data(), "warc", &out.join("warcs"), &["--config", config.to_str().unwrap()]);
+    let same = Command::new("diff").arg("-r").arg(exports.join("warcs")).arg(out.join("warcs")).output().unwrap();
+    assert_eq!(text(&same), "");
+}
+
+#[test]
 fn what_cannot_be_exported_is_refused_in_words_and_nothing_is_left_behind() {
     let mut sandbox = Sandbox::new(web(40), SETTINGS);
     let daemon = sandbox.start(&[], None);

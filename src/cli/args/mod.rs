@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 pub use checkpoint::{CheckpointArgs, CheckpointCommand};
 pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 pub use export::ExportArgs;
+pub(super) use export::formats;
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
 
 use super::exit::{CliError, Exit};
