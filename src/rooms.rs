@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the top down.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "base",
     "domain",
     "content",
@@ -15,6 +15,7 @@ const ROOMS: [&str; 15] = [
     "recovery",
     "telemetry",
     "config",
+    "export",
     "crawl",
     "admin",
     "app",

@@ -16,6 +16,7 @@ mod control;
 mod crawl;
 pub(crate) mod csv;
 pub mod events;
+pub mod exports;
 pub mod feed;
 pub mod find;
 mod guard;

@@ -11,8 +11,8 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    actors, crawl, events, feed, holders, hosts, jobs, orders, pages, paging, pipeline, probes, reports, retry,
-    settings, statistics, ui, url_lists, urls, why_idle,
+    actors, crawl, events, exports, feed, holders, hosts, jobs, orders, pages, paging, pipeline, probes, reports,
+    retry, settings, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -90,6 +90,8 @@ routes! {
     "/api/v1/feed" => get feed::feed;
     "/api/v1/feed/consumers" => get feed::consumers;
     "/api/v1/feed/consumers/{name}" => get feed::consumer, put feed::acknowledge, delete feed::forget;
+    "/api/v1/exports" => get exports::list, post exports::begin;
+    "/api/v1/exports/{name}" => get exports::download;
     "/api/v1/statistics" => get statistics::statistics;
     "/api/v1/reports/dead-links" => get reports::dead_links;
     "/api/v1/reports/seeds" => get reports::seeds;

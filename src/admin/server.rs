@@ -18,7 +18,7 @@ use super::control::Control;
 use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::problem::Problem;
-use super::{feed, pages, parameters, routes};
+use super::{exports, feed, pages, parameters, routes};
 use crate::crawl::node::Node;
 
 /// Why the endpoint does not run.
@@ -142,7 +142,7 @@ fn serve(
 ) {
     let doc = Data::new(routes::describe());
     let (control, node, turns) = (Data::from(control), node.map(Data::from), pages::turns());
-    let readers = feed::readers();
+    let (readers, senders) = (feed::readers(), exports::senders());
     let build = move || {
         let node = node.clone();
         App::new()
@@ -151,6 +151,7 @@ fn serve(
             .app_data(control.clone())
             .app_data(turns.clone())
             .app_data(readers.clone())
+            .app_data(senders.clone())
             .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
             .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
             .wrap(from_fn(parameters::known))

@@ -3,17 +3,16 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::args::FolderArgs;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
-use super::progress::live_line;
+use super::progress::Watch;
 use super::run::BROKEN;
 use crate::base::units::counted;
 use crate::config::{LogSection, Settings};
@@ -22,11 +21,6 @@ use crate::recovery::check::{ArchivePlace, Check, CheckError, CheckRules, Event,
 use crate::storage::{RocksOptions, RocksStorage, Storage, StorageError, folder};
 use crate::telemetry::log::escaped;
 use crate::warc::folder::claim;
-
-/// How often progress is logged without a terminal.
-const EVERY: Duration = Duration::from_secs(10);
-/// How often the live line is drawn.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Checks, and repairs.
 ///
@@ -50,7 +44,7 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     } else {
         let storage = RocksStorage::look(&database, options(&settings)).map_err(refused)?;
         let watch = RefCell::new(Watch::start(!args.no_progress));
-        check.check(&storage, &mut |event| watch.borrow_mut().progress(&event)).map_err(failed)?
+        check.check(&storage, &mut |event| progress(&mut watch.borrow_mut(), &event)).map_err(failed)?
     };
     let took = began.elapsed();
     let text = if args.json { json(dir, args, &report, took) } else { table(dir, args, &report, took) };
@@ -62,14 +56,14 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
 const NAME_IT: &str = "name the crawl's data folder with --data DIR, or its configuration";
 
 /// A folder that is not there holds no crawl.
-fn absent(dir: &Path, error: StorageError) -> CliError {
+pub(super) fn absent(dir: &Path, error: StorageError) -> CliError {
     if dir.exists() {
         return refused(error);
     }
-    CliError::usage(format!("{} is not there, so there is no crawl to check; {NAME_IT}", shown(dir)))
+    CliError::usage(format!("{} is not there, so there is no crawl in it; {NAME_IT}", shown(dir)))
 }
 
-fn options(settings: &Settings) -> RocksOptions {
+pub(super) fn options(settings: &Settings) -> RocksOptions {
     RocksOptions { memory: usize::try_from(settings.store.memory).unwrap_or(usize::MAX), ..RocksOptions::default() }
 }
 
@@ -102,7 +96,7 @@ fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn W
                 }
             });
         }
-        watch.progress(&event);
+        progress(&mut watch, &event);
     });
     storage.close();
     gone?;
@@ -110,53 +104,14 @@ fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn W
 }
 
 /// Shows how far it is.
-struct Watch {
-    bar: Option<ProgressBar>,
-    last: Instant,
-}
-
-impl Watch {
-    fn start(live: bool) -> Self {
-        let bar = (live && std::io::stderr().is_terminal()).then(live_line);
-        Self { bar, last: Instant::now() }
-    }
-
-    fn progress(&mut self, event: &Event<'_>) {
-        let Event::Read { what, count } = event else { return };
-        let every = if self.bar.is_some() { TICK } else { EVERY };
-        if self.last.elapsed() < every {
-            return;
-        }
-        self.last = Instant::now();
-        let text = format!("checking: {what}={count}");
-        match &self.bar {
-            Some(bar) => {
-                bar.set_message(text);
-                bar.tick();
-            }
-            None => log::info!("{text}"),
-        }
-    }
-
-    /// Prints something above the live line.
-    fn pause(&self, print: impl FnOnce()) {
-        match &self.bar {
-            Some(bar) => bar.suspend(print),
-            None => print(),
-        }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+fn progress(watch: &mut Watch, event: &Event<'_>) {
+    if let Event::Read { what, count } = event {
+        watch.tell(|| format!("checking: {what}={count}"));
     }
 }
 
 /// A folder that cannot be checked is a mistake of the caller's; a database that cannot be read is the disk's.
-fn refused(error: StorageError) -> CliError {
+pub(super) fn refused(error: StorageError) -> CliError {
     match &error {
         StorageError::Locked { .. } | StorageError::NotADataFolder { .. } | StorageError::Version { .. } => {
             CliError::usage(error)

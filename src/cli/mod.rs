@@ -7,11 +7,15 @@ mod checkpoint;
 mod config_cmd;
 mod ctl;
 pub mod exit;
+#[cfg(feature = "rocksdb")]
+mod export;
 mod fetch;
 mod gather;
 mod inspect;
 mod inspect_page;
 mod inspect_sitemap;
+#[cfg(feature = "rocksdb")]
+mod interrupt;
 mod progress;
 mod run;
 #[cfg(test)]
@@ -36,6 +40,14 @@ fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Res
     Err(CliError::usage("built without RocksDB: there is no data folder to check"))
 }
 
+#[cfg(feature = "rocksdb")]
+use export::run as export_folder;
+
+#[cfg(not(feature = "rocksdb"))]
+fn export_folder(_: &args::ExportArgs, _: Option<&str>, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB: there is no data folder to export"))
+}
+
 /// Carries out what was typed.
 ///
 /// # Errors
@@ -43,7 +55,7 @@ fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Res
 pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
     let rust_log = std::env::var("RUST_LOG").ok();
     let out = &mut Safe(raw);
-    if !matches!(cli.command, Command::Run(_) | Command::Check(_)) {
+    if !matches!(cli.command, Command::Run(_) | Command::Check(_) | Command::Export(_)) {
         let quiet = LogSection { level: "warn".into(), ..LogSection::default() };
         crate::telemetry::log::init(&quiet, rust_log.as_deref());
     }
@@ -51,6 +63,10 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         Command::Run(args) => run::run(&args, rust_log.as_deref(), out),
         Command::Check(args) => {
             let done = check_folder(&args, rust_log.as_deref(), out);
+            in_json(args.json, done, out)
+        }
+        Command::Export(args) => {
+            let done = export_folder(&args, rust_log.as_deref(), out);
             in_json(args.json, done, out)
         }
         Command::Testweb(args) => crate::testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),

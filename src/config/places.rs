@@ -26,6 +26,13 @@ impl Settings {
         for within in [&db, &spill, &of_archive] {
             apart("checkpoint.dir", &checkpoints, within)?;
         }
+        let exports = plain(&self.export_dir());
+        if exports == data {
+            return Err(place("export.dir", &exports, "the data folder itself"));
+        }
+        for within in [&db, &spill, &of_archive, &of_checkpoints] {
+            apart("export.dir", &exports, within)?;
+        }
         for (key, text) in [("store.upload", &self.store.upload), ("checkpoint.upload", &self.checkpoint.upload)] {
             if let Some(Ok(Target::Folder(to))) = text.as_deref().map(Target::parse) {
                 let to = plain(&to);
@@ -91,6 +98,8 @@ mod tests {
             (linked.as_str(), "store.upload"),
             ("checkpoint.dir=db", "checkpoint.dir"),
             ("checkpoint.dir=.", "checkpoint.dir"),
+            ("export.dir=.", "export.dir"),
+            ("export.dir=warc/x", "export.dir"),
             ("checkpoint.dir=warc/x", "checkpoint.dir"),
             ("store.warc_dir=db/warc", "store.warc_dir"),
             ("store.warc_dir=spill", "store.warc_dir"),

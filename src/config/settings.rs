@@ -91,6 +91,11 @@ impl Settings {
         self.store.data_dir.join(&self.store.warc_dir)
     }
 
+    /// Folder of the exports that a running crawl makes.
+    pub fn export_dir(&self) -> PathBuf {
+        self.store.data_dir.join(&self.export.dir)
+    }
+
     /// Folder of the checkpoints.
     pub fn checkpoint_dir(&self) -> PathBuf {
         self.store.data_dir.join(&self.checkpoint.dir)

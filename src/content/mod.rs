@@ -4,6 +4,7 @@
 
 pub mod challenge;
 pub mod charset;
+pub mod css;
 pub mod extract;
 pub mod feed;
 pub mod html;

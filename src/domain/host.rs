@@ -17,6 +17,39 @@ pub fn registrable_domain(host: &str) -> &str {
     psl::domain_str(host).unwrap_or(host)
 }
 
+/// The public suffixes of a host name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suffixes<'h> {
+    /// The one of a registry: `com` of `a.b.s3.amazonaws.com`.
+    pub registry: &'h str,
+    /// The longest, of whoever gives names to others: `s3.amazonaws.com`. The same where there is no other.
+    pub private: &'h str,
+}
+
+impl<'h> Suffixes<'h> {
+    /// Those of a canonical host; none of an address, and where the list knows no suffix.
+    pub fn of(host: &'h str) -> Option<Self> {
+        let mut labels = Some(host).filter(|host| !is_ip_literal(host));
+        let mut private = None;
+        while let Some(name) = labels {
+            let found = psl::suffix(name.as_bytes()).filter(psl::Suffix::is_known)?;
+            let suffix = name.get(name.len().checked_sub(found.as_bytes().len())?..)?;
+            let private = *private.get_or_insert(suffix);
+            if found.typ() == Some(psl::Type::Icann) {
+                return Some(Self { registry: suffix, private });
+            }
+            labels = suffix.split_once('.').map(|(_, rest)| rest);
+        }
+        None
+    }
+}
+
+/// What is left of `host` from one label above `suffix` on; none when it is that suffix.
+pub fn domain_under<'h>(host: &'h str, suffix: &str) -> Option<&'h str> {
+    let above = host.strip_suffix(suffix)?.strip_suffix('.')?;
+    host.get(above.rfind('.').map_or(0, |dot| dot + 1)..)
+}
+
 /// The host without a leading `www.`, unless only a public suffix or a single label would be left (`www.co.uk`).
 pub fn without_www(host: &str) -> &str {
     match host.strip_prefix("www.") {
@@ -97,6 +130,10 @@ mod tests {
                 "bare" => without_www(host).to_owned(),
                 "address" => if is_ip_literal(host) { "yes" } else { "no" }.to_owned(),
                 "typed" => parse_host(host).unwrap_or("-".into()),
+                "suffixes" => Suffixes::of(host).map_or("-".into(), |of| {
+                    let under = |suffix| domain_under(host, suffix).unwrap_or("-");
+                    [of.registry, under(of.registry), of.private, under(of.private)].join(" ")
+                }),
                 other => panic!("{other}"),
             }]
         });

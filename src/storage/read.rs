@@ -7,8 +7,8 @@ use super::keys::{
 };
 use super::tables::{self, MetaRecord, Table};
 use super::values::{
-    ContentValue, HostCounts, HostState, JoinedHost, PageRecord, QueueEntry, RejectedValue, RobotsValue, Unsynced,
-    UnsyncedLines, UrlState, Value, ValueError,
+    ContentValue, DoneKind, HostCounts, HostState, JoinedHost, PageRecord, QueueEntry, RejectedValue, RobotsValue,
+    Unsynced, UnsyncedLines, UrlState, Value, ValueError,
 };
 use super::{Family, Pair, Storage, StorageError};
 use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -105,6 +105,27 @@ pub fn rejected(storage: &dyn Storage, key: SeenKey) -> Result<Option<RejectedVa
 /// The latest capture of a URL.
 pub fn latest_page(storage: &dyn Storage, url: SeenKey) -> Result<Option<(PageKey, PageRecord)>> {
     Ok(scan::<tables::Pages>(storage, &KeyRange::captures(url), 1)?.pop())
+}
+
+/// Captures of a URL among which that one is looked for which a 304 confirms.
+const CONFIRMED: usize = 100;
+
+/// The capture whose record holds the body of `capture`, one of the URL `url`: itself, or for a revisit the one that it refers to, as far
+/// as that is known.
+pub fn holder(storage: &dyn Storage, url: SeenKey, capture: &PageRecord) -> Result<Option<PageRecord>> {
+    match (capture.how, capture.content) {
+        (DoneKind::Stored | DoneKind::Redirect | DoneKind::Unstored, _) => Ok(Some(capture.clone())),
+        (DoneKind::Duplicate, None) => Ok(None),
+        (DoneKind::NotModified, None) => {
+            let captures = scan::<tables::Pages>(storage, &KeyRange::captures(url), CONFIRMED)?;
+            let mut older = captures.into_iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
+            Ok(older.find(|page| page.how == DoneKind::Stored))
+        }
+        (DoneKind::Duplicate | DoneKind::NotModified, Some(digest)) => {
+            let Some(first) = content(storage, ContentKey::from(digest))? else { return Ok(None) };
+            get::<tables::Pages>(storage, &first.first)
+        }
+    }
 }
 
 /// The first `limit` hosts of a rank that are ready, from an order on, within one partition.

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::append::sync_dir;
 use super::date::digits14;
@@ -26,7 +26,7 @@ use crate::domain::text::cut_at;
 const PIECE: usize = 256 * 1024;
 
 /// What a line says of a capture, all but its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CdxjEntry {
     url: String,
     date: UnixMillis,
@@ -54,6 +54,11 @@ impl CdxjEntry {
         let url = cut_at(&clean_uri(url), MAX_VALUE).to_owned();
         let mime = mime.unwrap_or_else(|| "unk".to_owned());
         Self { url, date, mime, status: http_head::status(head), digest }
+    }
+
+    /// When the capture was made.
+    pub fn date(&self) -> UnixMillis {
+        self.date
     }
 
     /// The line, with its line end, for a capture that stands at `place`.

@@ -85,12 +85,18 @@ fn put(out: &mut Vec<u8>, name: &str, parts: &[&str]) {
     }
 }
 
-/// The links that such a record holds, without their texts.
+/// The links that such a record holds, with their texts.
 pub fn outlinks(fields: &str) -> impl Iterator<Item = Outlink<'_>> {
-    fields.lines().filter_map(|line| {
-        let mut parts = line.strip_prefix("outlink: ")?.splitn(3, ' ');
-        let (url, hop, context) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Outlink { url: url.into(), hop: hop.chars().next()?, context, text: "" })
+    let mut lines = fields.lines().peekable();
+    std::iter::from_fn(move || {
+        loop {
+            let mut parts = lines.next()?.strip_prefix("outlink: ").unwrap_or_default().splitn(3, ' ');
+            let (Some(url), Some(hop), Some(context)) = (parts.next(), parts.next(), parts.next()) else { continue };
+            let Some(hop) = hop.chars().next() else { continue };
+            let next = lines.peek().and_then(|line| line.strip_prefix("outlinkText: "));
+            let text = next.and_then(|said| said.strip_prefix(url)?.strip_prefix(' ')).unwrap_or_default();
+            return Some(Outlink { url: url.into(), hop, context, text });
+        }
     })
 }
 
@@ -126,9 +132,9 @@ mod tests {
         );
         assert_eq!(Metadata::default().to_fields(), b"");
         let text = String::from_utf8(metadata.to_fields()).unwrap();
-        let read: Vec<_> = super::outlinks(&text).map(|link| (link.url, link.hop, link.context)).collect();
-        let a = (Cow::from("http://h.test/b%20c"), 'L', "a/@href");
-        let b = (Cow::from("http://h.test/i.png"), 'E', "=EMBED_MISC");
+        let read: Vec<_> = super::outlinks(&text).map(|link| (link.url, link.hop, link.context, link.text)).collect();
+        let a = (Cow::from("http://h.test/b%20c"), 'L', "a/@href", "The next  page: 2");
+        let b = (Cow::from("http://h.test/i.png"), 'E', "=EMBED_MISC", "");
         assert_eq!((read, omitted_links(&text)), (vec![a, b], 0));
     }
 

@@ -11,9 +11,12 @@
 //! | [`cdxj`], [`surt`], [`jsonl`] | the index and its keys; one line a finished URL |
 //! | [`repair`] | tails cut, lost records found, strays dealt with at a start |
 //! | [`reader`], [`scan`], [`pick`] | reads WARC files, checks digests, reads one response by its place |
+//! | [`group`] | the records of one capture as they lie in their file |
+//! | [`again`] | what a stored response says: content codings taken off, text, links, card |
 //!
 //! `docs/warc.md` tells users what is in the files.
 
+pub mod again;
 pub mod append;
 pub mod archive;
 pub mod cdxj;
@@ -22,6 +25,7 @@ pub mod digest;
 mod error;
 pub mod exchange;
 pub mod folder;
+pub mod group;
 pub mod header;
 pub mod http_head;
 pub mod info;

@@ -1,17 +1,20 @@
 //! Reads one response by its place, whole and checked.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::digest::WarcDigest;
 use super::http_head::{Coding, head_len, transfer_coding};
 use super::name::open_name;
-use super::reader::{ReadError, WarcReader};
+use super::reader::{ReadError, WarcHeader, WarcReader};
 use crate::document::chunks;
 
 /// A response as stored.
 #[derive(Debug)]
 pub struct Picked {
+    /// The header of its record.
+    pub header: WarcHeader,
     /// Its HTTP head.
     pub head: Vec<u8>,
     /// Its body without transfer coding, however it is stored; content coding kept.
@@ -83,7 +86,7 @@ pub fn response_at(dir: &Path, file: &str, offset: u64, most: u64) -> Result<Pic
     if said("WARC-Payload-Digest").is_some_and(|digest| digest != WarcDigest::of(&body)) {
         return Err(damaged("its body does not have its WARC-Payload-Digest".into()));
     }
-    Ok(Picked { head: content, body })
+    Ok(Picked { header, head: content, body })
 }
 
 /// How a URL was found.
@@ -95,6 +98,8 @@ pub struct Way {
     pub hops: String,
 }
 
+/// Bytes read at a time.
+const PIECE: usize = 64 << 10;
 /// Records looked at for one way: response, request, and one of metadata.
 const OF_A_PAGE: usize = 4;
 /// Bytes of metadata read: the way stands before the links.
@@ -103,6 +108,14 @@ const WAY: u64 = 16 << 10;
 /// The way to the page whose capture begins at `offset`, as its metadata record tells it; none when there is no such record, or the
 /// file is gone.
 pub fn way_at(dir: &Path, file: &str, offset: u64, url: &str) -> Option<Way> {
+    let fields = metadata_at(dir, file, offset, url, WAY)?;
+    let value = |name: &str| fields.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
+    Some(Way { via: value("via:"), hops: value("hopsFromSeed:").unwrap_or_default() })
+}
+
+/// The first `most` bytes of the metadata record of the page whose capture begins at `offset`; none when there is no such record, or it
+/// cannot be read. `url`: as it was asked for.
+pub fn metadata_at(dir: &Path, file: &str, offset: u64, url: &str, most: u64) -> Option<String> {
     let mut reader = opened(dir, file, offset).ok()?;
     for _ in 0..OF_A_PAGE {
         let header = reader.next_record().ok()??;
@@ -111,31 +124,49 @@ pub fn way_at(dir: &Path, file: &str, offset: u64, url: &str) -> Option<Way> {
         }
         if header.kind() == "metadata" {
             let mut fields = Vec::new();
-            reader.content().take(WAY).read_to_end(&mut fields).ok()?;
-            let fields = String::from_utf8_lossy(&fields);
-            let value = |name: &str| fields.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
-            return Some(Way { via: value("via:"), hops: value("hopsFromSeed:").unwrap_or_default() });
+            reader.content().take(most).read_to_end(&mut fields).ok()?;
+            return Some(String::from_utf8_lossy(&fields).into_owned());
         }
         reader.finish().ok()?;
     }
     None
 }
 
-/// Under its final name, or under that of an open file, which may be closed in this moment.
-fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufReader<std::fs::File>>> {
+/// A reader of what begins at `offset`.
+fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufReader<File>>> {
+    let mut found = opened_file(dir, file)?;
+    found.seek(SeekFrom::Start(offset))?;
+    Ok(WarcReader::new(io::BufReader::with_capacity(PIECE, found), offset))
+}
+
+/// Opens a file under its final name, or under that of an open file, which may be closed in this moment.
+///
+/// # Errors
+/// The system's own.
+pub fn opened_file(dir: &Path, file: &str) -> io::Result<File> {
     if file.contains(['/', '\\']) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let closed = || WarcReader::open(&dir.join(file), offset);
-    closed().or_else(|_| WarcReader::open(&dir.join(open_name(file)), offset)).or_else(|_| closed())
+    let closed = || File::open(dir.join(file));
+    closed().or_else(|_| File::open(dir.join(open_name(file)))).or_else(|_| closed())
 }
 
 impl Picked {
     /// The first value of a field of the HTTP head; bytes that are no UTF-8 are replaced.
     pub fn field(&self, name: &str) -> Option<String> {
+        self.fields(name).into_iter().next()
+    }
+
+    /// All values of a field of the HTTP head joined by `, ` (RFC 9110 section 5.3); none if there is none.
+    pub fn field_list(&self, name: &str) -> Option<String> {
+        let all = self.fields(name);
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
+    fn fields(&self, name: &str) -> Vec<String> {
         let head = String::from_utf8_lossy(&self.head);
         let found = head.lines().skip(1).filter_map(|line| line.split_once(':'));
-        let mut found = found.filter(|(field, _)| field.trim().eq_ignore_ascii_case(name));
-        found.next().map(|(_, value)| value.trim().to_owned())
+        let found = found.filter(|(field, _)| field.trim().eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim().to_owned()).collect()
     }
 }

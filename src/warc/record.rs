@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use sha2::{Digest as _, Sha256};
 use tempfile::{SpooledData, spooled_tempfile_in};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use super::date::iso;
 use super::digest::{Digests, WarcDigest};
@@ -28,7 +29,7 @@ pub const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/ide
 /// Profile of a revisit the server answered with 304 (WARC 1.1, section 6.7.3).
 pub const PROFILE_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
-/// The name of a record: a random UUID (RFC 9562, version 4), written `<urn:uuid:…>`.
+/// The name of a record: a UUID (RFC 9562), written `<urn:uuid:…>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordId(pub(super) Uuid);
 
@@ -36,6 +37,14 @@ impl RecordId {
     /// Another name.
     pub fn random() -> Self {
         Self(Uuid::new_v4())
+    }
+
+    /// The name that these bytes have, the same each time (RFC 9562, version 8: bits of their SHA-256).
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest: [u8; 32] = Sha256::digest(bytes).into();
+        let mut bits = [0; 16];
+        bits.copy_from_slice(digest.split_at(16).0);
+        Self(Builder::from_custom_bytes(bits).into_uuid())
     }
 }
 
@@ -58,6 +67,8 @@ names! {
         Revisit = "revisit";
         /// How the URL was found and where it leads.
         Metadata = "metadata";
+        /// Another form of a payload: its text.
+        Conversion = "conversion";
     }
 }
 
@@ -111,6 +122,19 @@ pub struct RefersTo<'a> {
     pub url: &'a str,
     /// When it was captured.
     pub date: UnixMillis,
+}
+
+/// What a record that is made of another one says beside its content.
+#[derive(Clone, Copy, Debug)]
+pub struct Derived<'a> {
+    /// [`RecordKind::Conversion`] or [`RecordKind::Metadata`].
+    pub kind: RecordKind,
+    /// `WARC-Record-ID` of the other one.
+    pub refers_to: &'a str,
+    /// The type of its content.
+    pub content_type: &'static str,
+    /// ISO 639-3, as Common Crawl has it in a field of its own.
+    pub language: Option<&'a str>,
 }
 
 /// Where records go that outgrow memory.
@@ -244,6 +268,26 @@ impl RecordBuilder {
         headers.put("WARC-Block-Digest", WarcDigest::of(&content));
         headers.put("Content-Type", "application/warc-fields");
         self.small(RecordKind::Metadata, capture, headers, &content)
+    }
+
+    /// A record that is made of another one (WARC 1.1, sections 6.5 and 6.8). Its name is always the same, and so are its bytes.
+    ///
+    /// # Errors
+    /// The record outgrows memory and the temporary file fails.
+    pub fn derived(
+        &mut self,
+        capture: &Capture<'_>,
+        derived: &Derived<'_>,
+        content: &[u8],
+    ) -> Result<RecordBytes, RecordError> {
+        let Derived { kind, refers_to, content_type, language } = *derived;
+        let id = RecordId::of([kind.as_str(), refers_to, capture.url, &iso(capture.date)].join("\n").as_bytes());
+        let mut headers = begin(kind, capture, id);
+        headers.put("WARC-Refers-To", refers_to);
+        headers.put("WARC-Block-Digest", WarcDigest::of(content));
+        headers.put_opt("WARC-Identified-Content-Language", language);
+        headers.put("Content-Type", content_type);
+        self.small(kind, capture, headers, content)
     }
 
     fn small(

@@ -27,6 +27,10 @@ mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
 mod events;
+#[cfg(feature = "rocksdb")]
+mod export;
+#[cfg(feature = "rocksdb")]
+mod export_derived;
 mod extract;
 #[cfg(feature = "rocksdb")]
 mod feed;

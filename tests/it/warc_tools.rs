@@ -210,7 +210,7 @@ fn write_all(compression: Compression, dir: &Path) -> serde_json::Value {
 }
 
 /// The Python with the tools. Without one the test fails where it must not be left out, and is skipped elsewhere.
-fn python() -> Option<std::ffi::OsString> {
+pub fn python() -> Option<std::ffi::OsString> {
     let python = std::env::var_os("LYCOSA_PYTHON").filter(|p| !p.is_empty());
     if python.is_none() {
         let how = "set LYCOSA_PYTHON to a Python with `pip install -r tests/tools/requirements.txt`";
@@ -220,9 +220,11 @@ fn python() -> Option<std::ffi::OsString> {
     python
 }
 
-fn check(python: &std::ffi::OsStr, dir: &Path, manifest: &Path) -> (bool, String) {
+/// Whether the tools find no fault in a folder, and what they say.
+pub fn check(python: &std::ffi::OsStr, dir: &Path, manifest: Option<&Path>) -> (bool, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/warc_tools.py");
-    let done = Command::new(python).arg(script).arg(dir).arg("--manifest").arg(manifest).output().unwrap();
+    let manifest = manifest.map(|manifest| [Path::new("--manifest"), manifest]);
+    let done = Command::new(python).arg(script).arg(dir).args(manifest.iter().flatten()).output().unwrap();
     let text = [done.stdout, done.stderr].map(|t| String::from_utf8_lossy(&t).into_owned()).concat();
     (done.status.success(), text)
 }
@@ -234,7 +236,7 @@ fn warcio_and_fastwarc_read_every_record_and_decode_every_body() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = dir.path().join("manifest.json");
         std::fs::write(&manifest, write_all(compression, dir.path()).to_string()).unwrap();
-        let (passed, text) = check(&python, &dir.path().join("warc"), &manifest);
+        let (passed, text) = check(&python, &dir.path().join("warc"), Some(&manifest));
         assert!(passed, "{text}");
         assert!(text.contains("'chunked': 6"), "{text}");
         assert!(text.contains("'response': 27") && text.contains("'revisit': 2"), "{text}");
@@ -259,7 +261,7 @@ fn damage_is_noticed(python: &std::ffi::OsStr, compression: Compression) {
     let index = index.unwrap();
     let text = std::fs::read_to_string(&index).unwrap().replace("\"status\":\"200\"", "\"status\":\"201\"");
     std::fs::write(&index, text).unwrap();
-    let (passed, text) = check(python, &warc_dir, &manifest);
+    let (passed, text) = check(python, &warc_dir, Some(&manifest));
     assert!(!passed);
     assert!(text.contains("http://h.test/never: is not in the WARC"), "{text}");
     assert!(text.contains("status is '201'"), "{text}");
@@ -279,6 +281,6 @@ fn the_archive_of_a_crawl_that_keeps_bodies_as_they_came_is_read_by_the_tools() 
         .iter()
         .map(|(url, (status, body))| (url.clone(), serde_json::json!({ "status": status, "body": sum(body) })));
     std::fs::write(&file, serde_json::Value::Object(manifest.collect()).to_string()).unwrap();
-    let (passed, text) = check(&python, folder.path(), &file);
+    let (passed, text) = check(&python, folder.path(), Some(&file));
     assert!(passed && text.contains("'chunked': 4"), "{text}");
 }

@@ -17,8 +17,8 @@ use super::body;
 use super::bounded::{ordered, reading};
 use super::control::ControlError;
 use super::problem::{Answer, Problem, Refusal, ok};
-use super::views::CaptureView;
 use crate::crawl::node::Node;
+pub use crate::export::item::FeedItem;
 
 /// Looks at the database that are made at a time.
 const READERS: usize = 4;
@@ -83,29 +83,6 @@ pub(super) struct FeedQuery {
     #[serde(default)]
     #[param(inline)]
     format: Form,
-}
-
-/// What became of a page. Times are milliseconds since 1970.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FeedItem {
-    /// The entry's number: ascending, never used twice.
-    pub seq: u64,
-    /// `first`, `changed`, `unchanged`, `redirect`, `gone`, `failed` or `rejected`.
-    pub kind: String,
-    /// The URL's key in this folder, forty hexadecimal digits: the same for all captures of a URL.
-    pub id: String,
-    /// The host's key, sixteen hexadecimal digits.
-    pub host_id: String,
-    /// When it was committed.
-    pub committed_ms: u64,
-    /// The URL; none when nothing of the page is left.
-    pub url: Option<String>,
-    /// Why it failed or was rejected.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub reason: Option<String>,
-    /// The capture; none where nothing was captured, or when that is gone.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub capture: Option<CaptureView>,
 }
 
 /// A page of entries.

@@ -12,10 +12,8 @@ use crate::admin::commit::committed;
 use crate::admin::find::unread;
 use crate::admin::hosts::query::named;
 use crate::admin::problem::Problem;
-use crate::admin::views::CaptureView;
 use crate::crawl::node::Node;
 use crate::domain::fingerprint::HostKey;
-use crate::domain::reason::{Failure, Rejection};
 use crate::storage::feed::{Item, Part, Stand, items, log};
 use crate::storage::ledger::Change;
 use crate::storage::read;
@@ -149,26 +147,6 @@ impl Asked {
         }
         let line = |item: &Item| serde_json::to_string(&FeedItem::from(item)).unwrap_or_default() + "\n";
         Ok(last.map(|last| (items.iter().map(line).collect(), items.len(), last)))
-    }
-}
-
-impl From<&Item> for FeedItem {
-    fn from(item: &Item) -> Self {
-        let Item { number, entry, url, page } = item;
-        let reason = entry.why.and_then(|code| match entry.kind {
-            FeedKind::Rejected => Rejection::from_code(code).map(Rejection::as_str),
-            _ => Failure::from_code(code).map(Failure::as_str),
-        });
-        Self {
-            seq: *number,
-            kind: entry.kind.as_str().to_owned(),
-            id: HEXLOWER.encode(&[&entry.page.host.0[..], &entry.page.url.0].concat()),
-            host_id: HEXLOWER.encode(&entry.page.host.0),
-            committed_ms: entry.at.0,
-            url: url.clone(),
-            reason: reason.map(str::to_owned),
-            capture: page.as_ref().map(CaptureView::from),
-        }
     }
 }
 

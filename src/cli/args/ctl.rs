@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 
 use crate::base::units::parse_duration;
 use crate::cli::ctl::events::EventsArgs;
+use crate::cli::ctl::export::{ExportArgs, ExportsArgs};
 use crate::cli::ctl::feed::FeedArgs;
 use crate::cli::ctl::host::HostArgs;
 use crate::cli::ctl::look::{LookCommand, PagingArgs};
@@ -63,6 +64,10 @@ pub enum CtlCommand {
     Events(EventsArgs),
     /// What became of each page, in the order of the commits; who reads it, and how far each is
     Feed(FeedArgs),
+    /// Have the pages written in a form that others read, while the crawl goes on
+    Export(Box<ExportArgs>),
+    /// List exports that a running crawl made, or download one
+    Exports(ExportsArgs),
     /// Whole reports as CSV, or with --json one object a line: dead links, seeds, hosts, statuses, types
     Report(ReportArgs),
     /// Start URLs: add some, list them

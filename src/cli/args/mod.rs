@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod ctl;
+mod export;
 mod inspect;
 
 use std::path::PathBuf;
@@ -10,6 +11,8 @@ use clap::{Args, Parser, Subcommand};
 
 pub use checkpoint::{CheckpointArgs, CheckpointCommand};
 pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
+pub use export::ExportArgs;
+pub(super) use export::formats;
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
 
 use super::exit::{CliError, Exit};
@@ -48,6 +51,8 @@ pub enum Command {
     CheckConfig(CheckArgs),
     /// Check that everything in a data folder fits together; repair it with --repair
     Check(Box<FolderArgs>),
+    /// Write the pages of a data folder at rest in a form that others read (a running crawl: ctl export)
+    Export(Box<ExportArgs>),
     /// Talk to a running crawl
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere

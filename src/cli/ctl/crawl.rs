@@ -44,7 +44,12 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Checkpoints => Ask::get("/api/v1/checkpoints"),
         CtlCommand::Host(host) => super::host::ask(host),
         CtlCommand::Urls(command) => urls::ask(command),
-        CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) | CtlCommand::Feed(_) => {
+        CtlCommand::Snapshot(_)
+        | CtlCommand::Report(_)
+        | CtlCommand::Events(_)
+        | CtlCommand::Feed(_)
+        | CtlCommand::Export(_)
+        | CtlCommand::Exports(_) => {
             Ask::get("/readyz") // asked elsewhere
         }
         CtlCommand::Look(command) => super::look::ask(command)?,
@@ -72,7 +77,12 @@ pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<
             }
         }
         CtlCommand::Host(host) => super::host::told(host, answer)?,
-        CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) | CtlCommand::Feed(_) => String::new(),
+        CtlCommand::Snapshot(_)
+        | CtlCommand::Report(_)
+        | CtlCommand::Events(_)
+        | CtlCommand::Feed(_)
+        | CtlCommand::Export(_)
+        | CtlCommand::Exports(_) => String::new(),
         CtlCommand::Look(command) => super::look::told(command, answer)?,
         CtlCommand::Settings(command) => super::settings::told(command, answer, now)?,
     })

@@ -6,6 +6,7 @@
 mod crawl;
 mod door;
 pub mod events;
+pub mod export;
 pub mod feed;
 pub mod host;
 pub mod jobs;
@@ -37,6 +38,8 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     match &args.command {
         CtlCommand::Events(which) => block_on(events::follow(&door, which, args.json, out))?,
         CtlCommand::Feed(which) => feed::run(args.json, &door, which, out)?,
+        CtlCommand::Export(which) => export::make(args.json, &door, which, out)?,
+        CtlCommand::Exports(which) => export::look(args.json, &door, which, out)?,
         CtlCommand::Report(which) => report::run(args.json, &door, which, out)?,
         command => {
             let (answer, now) = block_on(answer(&door, args))?;

@@ -117,26 +117,26 @@ async fn into_file(door: &Door, answer: Answer, file: &Path, json: bool, out: &m
 }
 
 /// Every byte, as many as were announced; each part must come in time.
-async fn copy(door: &Door, mut answer: Answer, out: &mut dyn Write) -> Result<u64, CliError> {
+pub(super) async fn copy(door: &Door, mut answer: Answer, out: &mut dyn Write) -> Result<u64, CliError> {
     let announced = announced(&answer)?;
     let mut bytes: u64 = 0;
     loop {
         let part = tokio::time::timeout(door.patience(), answer.next()).await.map_err(|_| door.too_slow())?;
         let Some(part) = part else { break };
-        let part = part.map_err(|e| CliError::new(format!("the page did not arrive whole: {e}")))?;
+        let part = part.map_err(|e| CliError::new(format!("it did not arrive whole: {e}")))?;
         bytes += part.len() as u64;
         out.write_all(&part)?;
     }
     if bytes != announced {
         return Err(CliError::new(format!(
-            "the page did not arrive whole: {bytes} of {announced} bytes; is the daemon still there?"
+            "it did not arrive whole: {bytes} of {announced} bytes; is the daemon still there?"
         )));
     }
     out.flush()?;
     Ok(bytes)
 }
 
-/// How long the page is. The client library takes a connection that ends early for the end of the answer.
+/// How long it is. The client library takes a connection that ends early for the end of the answer.
 fn announced(answer: &Answer) -> Result<u64, CliError> {
     let length = answer.headers().get("content-length").and_then(|v| v.to_str().ok()?.parse().ok());
     length.ok_or_else(|| {

@@ -57,6 +57,10 @@ pub(super) fn check_feed(feed: &FeedSection) -> Checked {
     })
 }
 
+pub(super) fn check_export(export: &ExportSection) -> Checked {
+    ensure(!export.dir.as_os_str().is_empty(), "export.dir", || "must name a folder".into())
+}
+
 pub(super) fn check_checkpoint(checkpoint: &CheckpointSection) -> Checked {
     within("checkpoint.keep", checkpoint.keep, 1, 1_000)?;
     ensure(!checkpoint.dir.as_os_str().is_empty(), "checkpoint.dir", || "must name a folder".into())?;

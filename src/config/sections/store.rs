@@ -1,4 +1,4 @@
-//! What is kept and how safely: `[dedup] [store] [feed] [durability] [checkpoint] [disk]`.
+//! What is kept and how safely: `[dedup] [store] [feed] [export] [durability] [checkpoint] [disk]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -110,6 +110,14 @@ section! {
     FeedSection {
         /// Entries are kept so long; for ever when absent.
         keep: Option<Duration> as "optional_duration" = None;
+    }
+}
+
+section! {
+    /// `[export]`: pages in forms that others read.
+    ExportSection {
+        /// Where exports lie that a running crawl makes; relative to `data_dir`.
+        dir: PathBuf = "exports".into();
     }
 }
 

@@ -1,6 +1,7 @@
 //! The inside of a tag: its name and attributes (WHATWG HTML, 13.2.5.8 and 13.2.5.32 to 13.2.5.40).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::memchr;
 
@@ -22,6 +23,8 @@ pub(super) struct Tag<'a> {
     pub self_closing: bool,
     pub(super) source: &'a str,
     pub(super) spans: &'a [Span],
+    /// Where it ends in the source.
+    pub(super) end: usize,
 }
 
 /// Where an attribute's name and value lie in the source; an attribute without a value has an empty one.
@@ -40,6 +43,13 @@ impl<'a> Tag<'a> {
     /// There is such an attribute.
     pub(super) fn has(&self, name: &str) -> bool {
         self.raw(name).is_some()
+    }
+
+    /// Names of its attributes as they are written, and where their values lie in the source.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&'a str, Range<usize>)> {
+        let (source, spans) = (self.source, self.spans);
+        let name = |(from, to): (u32, u32)| source.get(from as usize..to as usize).unwrap_or_default();
+        spans.iter().map(move |span| (name(span.name), span.value.0 as usize..span.value.1 as usize))
     }
 
     /// Names and values of its attributes, as they are written.

@@ -4,6 +4,8 @@
 //! so `<noscript>` holds markup. A piece of the page may end anywhere: a token that is cut waits in `carry` until as much
 //! again has come, so the total work stays linear however small the pieces are.
 
+use std::ops::Range;
+
 use memchr::memchr;
 
 use super::element::Element;
@@ -28,6 +30,8 @@ pub(super) trait Sink {
     fn text(&mut self, text: &str, references: bool);
     /// A piece of a script.
     fn script(&mut self, text: &str);
+    /// A piece of a style sheet: where it lies in the source.
+    fn style(&mut self, _source: &str, _place: Range<usize>) {}
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,14 +203,20 @@ impl Tokenizer {
             Scan::More(_) if last => return Step::Go(text.len()),
             Scan::More(_) => return Step::Wait(at),
         };
-        let content = self.open(text, element, self_closing, sink);
+        let content = self.open((text, end), element, self_closing, sink);
         self.mode = cut.map_or(content, |state| Mode::Skip(state, element));
         Step::Go(end)
     }
 
     /// Hands a start tag on; returns what its content is.
-    fn open(&mut self, text: &str, element: Element, self_closing: bool, sink: &mut impl Sink) -> Mode {
-        let mut tag = Tag { element, foreign: false, self_closing, source: text, spans: &self.spans };
+    fn open(
+        &mut self,
+        (source, end): (&str, usize),
+        element: Element,
+        self_closing: bool,
+        sink: &mut impl Sink,
+    ) -> Mode {
+        let mut tag = Tag { element, foreign: false, self_closing, source, spans: &self.spans, end };
         self.foreign.before(&tag);
         tag.foreign = self.foreign.inside();
         sink.start(&tag);
@@ -266,6 +276,9 @@ impl Tokenizer {
         };
         if matches!(element, Element::Title | Element::Xmp | Element::Plaintext) {
             self.text(text, pos, end, references, sink);
+        }
+        if element == Element::Style {
+            sink.style(text, pos..end);
         }
         step
     }

@@ -1,5 +1,8 @@
 //! The links of an answer in the order in which a crawl looks at them: those of the markup, then those of the header `Link`.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
 use super::HeaderDirectives;
 use crate::content::html::{LinkKind, Page};
 use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
@@ -55,6 +58,22 @@ pub fn leads<'c, 'p: 'c>(
         text: "",
     });
     of_page.chain(of_head)
+}
+
+/// Leaves out links of the page at `at` that lead to more than `max` URLs, and says so. Only of a page that has more links than that anything
+/// is resolved.
+pub fn bound(page: &mut Page, canon: &Canonicaliser, at: &PageUrl, max: usize) {
+    let before = page.facts.links.len();
+    if before <= max {
+        return;
+    }
+    let joiner = canon.joiner(page.facts.base_url(&at.to_url()), Some(page.charset));
+    let (mut known, hasher) = (HashSet::new(), RandomState::new());
+    page.facts.links.retain(|link| match joiner.join(&link.href).map(|url| hasher.hash_one(&url)) {
+        Ok(url) => known.contains(&url) || known.len() < max && known.insert(url),
+        Err(_) => true,
+    });
+    page.facts.links_cut |= page.facts.links.len() < before;
 }
 
 #[cfg(test)]

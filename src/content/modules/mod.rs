@@ -25,7 +25,7 @@ use crate::content::sitemap::SitemapLimits;
 
 pub use html::Html;
 pub use json_feed::JsonFeed;
-pub use leads::{FoundLink, leads};
+pub use leads::{FoundLink, bound, leads};
 pub use marks::{AT_ONCE, HeaderDirectives, usage};
 pub use registry::MimeModules;
 pub use text::Text;

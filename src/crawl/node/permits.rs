@@ -109,6 +109,13 @@ impl Permits {
         self.window.answered(held.saturating_sub(on_wire));
     }
 
+    /// Whether more pages wait for the parsers than keep them at work.
+    pub fn pages_wait(&self) -> bool {
+        let on_wire = self.requests.saturating_sub(self.fetches.available_permits());
+        let held = self.window.held.load(Ordering::Acquire);
+        held.saturating_sub(on_wire) > self.window.parsers
+    }
+
     /// The permit of a page that is in the window; dropped before it has its place, it leaves the window.
     async fn placed(&self) -> Option<PagePermit> {
         let mut page = PagePermit { place: None, window: self.window.clone() };

@@ -93,6 +93,15 @@ fn short(lang: Lang) -> &'static str {
     SHORT.iter().find(|(long, _)| *long == code).map_or(code, |(_, short)| short)
 }
 
+/// ISO 639-3 of a language that [`language`] told: what Common Crawl writes. One of two letters that the detector does not know stays.
+pub fn three_letters(language: &str) -> &str {
+    match language {
+        "zh" => "zho", // whatever the page declares: `cmn` is one of its languages
+        "fa" => "fas",
+        _ => SHORT.iter().find(|(_, short)| *short == language).map_or(language, |(long, _)| long),
+    }
+}
+
 /// ISO 639-3 and 639-1 of what the detector knows.
 #[rustfmt::skip]
 const SHORT: &[(&str, &str)] = &[

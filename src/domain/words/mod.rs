@@ -11,7 +11,7 @@ mod stop;
 
 pub use fold::fold;
 pub use han::{cut, is_han, rarity};
-pub use language::language;
+pub use language::{language, three_letters};
 pub use split::{Han, Joint, Word, words};
 pub use stop::{Stops, is_number, says_nothing};
 

@@ -129,6 +129,14 @@ fn a_declared_language_holds_unless_the_text_is_surely_in_another() {
 }
 
 #[test]
+fn a_language_has_three_letters_as_iso_639_3_names_it() {
+    // https://iso639-3.sil.org/code_tables/639/data
+    for (short, long) in [("en", "eng"), ("zh", "zho"), ("fa", "fas"), ("ja", "jpn"), ("yue", "yue"), ("xx", "xx")] {
+        assert_eq!(three_letters(short), long);
+    }
+}
+
+#[test]
 fn a_rare_word_weighs_more_than_a_common_one() {
     assert!(rarity("搜索引擎") > rarity("网络"));
     assert!(rarity("网络") > rarity("的"));

@@ -1,13 +1,13 @@
 //! What looking at an answer's body gives. Crawl and `lycosa fetch` look through the same inspector.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
 use super::onward::Redirect;
 use crate::content::html::Page;
 use crate::content::mime::{Declared, Kind, essence, media_type};
-use crate::content::modules::{Body, HeaderDirectives, MimeModule, MimeModules, PageSink, ParseRules, ROOT_WITHIN};
+use crate::content::modules::{
+    Body, HeaderDirectives, MimeModule, MimeModules, PageSink, ParseRules, ROOT_WITHIN, bound,
+};
 use crate::document::DecodedEnd;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::note::Note;
@@ -130,19 +130,12 @@ fn shown(kind: Option<Kind>, page: Option<&mut Page>, content: Option<ContentDig
 }
 
 impl Inspection {
-    /// Leaves out links of the page at `at` that lead to more than `max` URLs, and notes it. Only of a page that has more links than
-    /// that anything is resolved here.
+    /// Leaves out links of the page at `at` that lead to more than `max` URLs, and notes it.
     #[must_use]
     pub fn bounded(mut self, canon: &Canonicaliser, at: &PageUrl, max: usize) -> Self {
-        let Some(page) = self.page.as_mut().filter(|page| page.facts.links.len() > max) else { return self };
-        let joiner = canon.joiner(page.facts.base_url(&at.to_url()), Some(page.charset));
-        let (mut known, hasher) = (HashSet::new(), RandomState::new());
-        let before = page.facts.links.len();
-        page.facts.links.retain(|link| match joiner.join(&link.href).map(|url| hasher.hash_one(&url)) {
-            Ok(url) => known.contains(&url) || known.len() < max && known.insert(url),
-            Err(_) => true,
-        });
-        page.facts.links_cut |= page.facts.links.len() < before;
+        if let Some(page) = &mut self.page {
+            bound(page, canon, at, max);
+        }
         self
     }
 

@@ -1,0 +1,121 @@
+//! Exports that are made of pages, by the real program, read by other people's tools: warcio, duckdb, and Python's HTML parser, which count
+//! again what the archive holds (`tests/export_reader.py`).
+//!
+//! `LYCOSA_PYTHON` names a Python that has `tests/tools/requirements.txt`; `make test` makes one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lycosa::testweb::TestWebConfig;
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, program};
+
+const SETTINGS: &str = "fetch.concurrency = 16\npoliteness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\n\
+    store.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
+
+/// A crawl that has ended, of pages, redirects and pages with the content of others.
+fn crawled() -> Sandbox {
+    let web = TestWebConfig { hosts: 6, pages: 40, duplicates: 0.1, redirects: 0.1, ..TestWebConfig::default() };
+    let mut sandbox = Sandbox::new(web, SETTINGS);
+    sandbox.finish();
+    sandbox
+}
+
+/// Makes an export, and gives its place and its manifest.
+fn export(sandbox: &Sandbox, format: &str, name: &str, options: &[&str]) -> (PathBuf, Value) {
+    let to = sandbox.beside(name);
+    let mut command = program();
+    command.args(["export", format, "--no-progress", "--data"]).arg(sandbox.data()).arg("--to").arg(&to).args(options);
+    let done = command.output().unwrap();
+    assert!(
+        done.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
+    let manifest =
+        if to.is_dir() { to.join("MANIFEST.json") } else { sandbox.beside(&format!("{name}.MANIFEST.json")) };
+    (to, serde_json::from_slice(&fs::read(manifest).unwrap()).unwrap())
+}
+
+/// What the reader counts in it.
+fn read(sandbox: &Sandbox, form: &str, export: &Path) -> Value {
+    let python = std::env::var("LYCOSA_PYTHON").expect("run the tests with `make test`");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export_reader.py");
+    let done =
+        Command::new(python).arg(script).arg(form).arg(export).arg(sandbox.data().join("warc")).output().unwrap();
+    assert!(done.status.success(), "{form}: {}", String::from_utf8_lossy(&done.stderr));
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+/// Every file of a folder, or the one file, with its bytes.
+fn bytes(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    if path.is_file() {
+        return [(PathBuf::new(), fs::read(path).unwrap())].into();
+    }
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let named = |entry: &Path, below: &Path| Path::new(entry.file_name().unwrap()).join(below);
+    entries.flat_map(|entry| bytes(&entry).into_iter().map(move |(below, of)| (named(&entry, &below), of))).collect()
+}
+
+#[test]
+fn wet_files_have_the_text_of_every_page_and_wat_files_the_links_of_every_response() {
+    let sandbox = crawled();
+    let (wet, manifest) = export(&sandbox, "wet", "wet", &[]);
+    let found = read(&sandbox, "wet", &wet);
+    assert_eq!(
+        (&found["records"], &manifest["counts"]["pages"]),
+        (&manifest["counts"]["of_format"]["records"], &found["records"])
+    );
+    assert!(found["revisits"].as_u64().unwrap() > 0 && found["records"].as_u64().unwrap() > 150, "{found}");
+    let (again, _) = export(&sandbox, "warc-wet", "again", &[]);
+    assert!(bytes(&again) == bytes(&wet), "the same folder gives the same bytes");
+    assert!(bytes(&wet).len() > 2, "one file a WARC");
+
+    let (wat, manifest) = export(&sandbox, "wat", "wat", &[]);
+    let found = read(&sandbox, "wat", &wat);
+    assert_eq!(
+        (&found["records"], &manifest["counts"]["pages"]),
+        (&manifest["counts"]["of_format"]["records"], &found["records"])
+    );
+    assert!(found["anchors"].as_u64().unwrap() > 500, "{found}");
+}
+
+#[test]
+fn the_graph_of_links_is_what_another_parser_counts_in_the_archive() {
+    let sandbox = crawled();
+    for level in ["page", "host", "domain"] {
+        let (to, manifest) = export(&sandbox, "links", level, &["--level", level, "--anchors"]);
+        let found = read(&sandbox, &format!("links-{level}"), &to);
+        let counts = &manifest["counts"]["of_format"];
+        assert_eq!((&found["vertices"], &found["edges"]), (&counts["vertices"], &counts["edges"]));
+        assert!(found["edges"].as_u64().unwrap() > if level == "page" { 500 } else { 5 }, "{level}: {found}");
+        assert!(found["anchors"].as_u64().unwrap() > 500, "{level}: {found}");
+    }
+}
+
+#[test]
+fn every_link_of_a_mirror_leads_to_one_of_its_files_or_out_of_what_was_captured() {
+    let sandbox = crawled();
+    let (to, manifest) = export(&sandbox, "mirror", "mirror", &[]);
+    let found = read(&sandbox, "mirror", &to);
+    let counts = &manifest["counts"]["of_format"];
+    assert_eq!((&found["files"], counts["unwritten"].as_u64()), (&counts["files"], Some(0)));
+    assert!(found["resolved"].as_u64().unwrap() > 500 && found["files"].as_u64().unwrap() > 200, "{found}");
+    let (again, _) = export(&sandbox, "mirror", "again", &[]);
+    assert!(bytes(&again) == bytes(&to), "the same folder gives the same bytes");
+}
+
+#[test]
+fn duckdb_reads_the_table_and_each_row_leads_to_its_record() {
+    let sandbox = crawled();
+    let (to, manifest) = export(&sandbox, "parquet", "pages.parquet", &[]);
+    let found = read(&sandbox, "parquet", &to);
+    assert_eq!(found["rows"], manifest["counts"]["of_format"]["rows"]);
+    assert!(found["rows"].as_u64().unwrap() > 200, "{found}");
+    let (again, _) = export(&sandbox, "parquet", "again.parquet", &[]);
+    assert!(bytes(&again) == bytes(&to), "the same folder gives the same bytes");
+}
