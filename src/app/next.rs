@@ -1,6 +1,7 @@
 //! When there is something to do again, when there is nothing to do now.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::admin::views::WaitWhy;
 use crate::admin::waits::{pace_of, wait_of};
@@ -16,6 +17,10 @@ use crate::storage::{Storage, StorageError, read};
 const LOOKED_AT: usize = 256;
 /// URLs of such a host's queue that are looked at; a longer one holds more than retries.
 const PIECE: usize = 64;
+
+/// For so long what was found holds while the database does not change: what memory alone knows, such as failing name servers,
+/// is seen so late.
+const KEPT: Duration = Duration::from_secs(10);
 
 /// What there is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,25 +49,51 @@ impl Ahead {
     pub(super) fn first(&self) -> Option<UnixMillis> {
         match self {
             Self::Now => None,
-            Self::Later(Moments { retry, untried, asked, pace }) => {
-                [*retry, *untried, *asked, *pace].into_iter().flatten().min()
-            }
+            Self::Later(moments) => moments.first(),
         }
     }
 }
 
-/// What there is to do, and from when. Read from storage: what is committed is seen, whoever has heard of it.
-///
-/// # Errors
-/// The storage's own.
-pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
-    let counters = node.crawl.counters();
-    if counters.hosts_waiting > 0 || !node.crawl.leases.is_empty() || !node.is_quiet() {
-        return Ok(Ahead::Now);
+impl Moments {
+    fn first(&self) -> Option<UnixMillis> {
+        [self.retry, self.untried, self.asked, self.pace].into_iter().flatten().min()
     }
+}
+
+/// What was found at the last look. It walks over rows that were deleted, as many as hosts were parked, so that it is not
+/// repeated each second while nobody writes.
+#[derive(Default)]
+pub(super) struct Outlook {
+    found: Option<Moments>,
+    at: UnixMillis,
+    sequence: u64,
+}
+
+impl Outlook {
+    /// What there is to do, and from when. Read from storage: what is committed is seen, whoever has heard of it.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub(super) fn ahead(&mut self, node: &Node) -> Result<Ahead, StorageError> {
+        let counters = node.crawl.counters();
+        if counters.hosts_waiting > 0 || !node.crawl.leases.is_empty() || !node.is_quiet() {
+            return Ok(Ahead::Now);
+        }
+        let (now, sequence) = (node.clock.now(), node.storage.sequence());
+        let is_fresh = sequence == self.sequence && now >= self.at && now.since(self.at) < KEPT;
+        if let Some(found) = self.found.filter(|found| is_fresh && found.first().is_none_or(|first| first > now)) {
+            return Ok(Ahead::Later(found));
+        }
+        let found = moments(node, now)?;
+        (self.found, self.at, self.sequence) = (Some(found), now, sequence);
+        Ok(Ahead::Later(found))
+    }
+}
+
+/// The moments at which there will be something to do.
+fn moments(node: &Node, now: UnixMillis) -> Result<Moments, StorageError> {
     let retry = first_times::<Due>(&*node.storage, |k| (k.partition, k.time))?.into_iter().map(|(_, time)| time).min();
     let mut moments = Moments { retry, ..Moments::default() };
-    let now = node.clock.now();
     let parked = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT)?;
     for (key, ()) in &parked {
         let at = key.host_at();
@@ -82,7 +113,7 @@ pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
         let firsts = first_times::<Parked>(&*node.storage, |k| (k.partition, k.time))?;
         moments.retry = firsts.into_iter().map(|(_, time)| time).chain(moments.retry).min();
     }
-    Ok(Ahead::Later(moments))
+    Ok(moments)
 }
 
 /// Whether the queue of a host holds URLs that were never tried: they are no retries, whatever became of the host's other pages.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::next::{self, Ahead, Moments};
+use super::next::{self, Ahead, Moments, Outlook};
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
 use crate::config::CrawlSection;
@@ -47,6 +47,7 @@ pub(super) struct Patience {
     done: u64,
     in_vain: Duration,
     looked: UnixMillis,
+    outlook: Outlook,
     /// What was waited for last: when there was to be something to do.
     awaited: UnixMillis,
     /// The wait has been told.
@@ -90,10 +91,18 @@ impl Patience {
             return None;
         }
         self.looked = now;
-        let ahead = if node.disk.holds() { Ahead::Now } else { look_ahead(node) };
+        let ahead = if node.disk.holds() { Ahead::Now } else { self.look_ahead(node) };
         self.awaited = ahead.first().unwrap_or(self.awaited);
         next::publish(node, ahead.first());
         crawl.until_done.then(|| self.gives_up(node, &counters, now, ahead)).flatten()
+    }
+
+    /// A look that fails is repeated; the rooms that read the same records stop the node when it goes on.
+    fn look_ahead(&mut self, node: &Node) -> Ahead {
+        self.outlook.ahead(node).unwrap_or_else(|e| {
+            log::warn!("it cannot be told when the next retry is due: {e}");
+            Ahead::Now
+        })
     }
 
     /// When the patience begins: with the last progress, or with the end of the requests then in flight, where that comes no
@@ -170,14 +179,6 @@ fn last_failure(node: &Node) -> Option<UnixMillis> {
     let latest =
         node.telemetry.troubles.latest().filter(|(_, reason, _)| ![CHECKPOINT, CLOCK, UPLOAD].contains(reason));
     latest.map(|(when, ..)| when)
-}
-
-/// A look that fails is repeated; the rooms that read the same records stop the node when it goes on.
-fn look_ahead(node: &Node) -> Ahead {
-    next::ahead(node).unwrap_or_else(|e| {
-        log::warn!("it cannot be told when the next retry is due: {e}");
-        Ahead::Now
-    })
 }
 
 #[cfg(test)]

@@ -2,13 +2,19 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use percent_encoding::percent_encode_byte;
 
 /// As much of a text from its begin as fits into `max` bytes, whole characters only.
 pub fn cut_at(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text.get(..end).unwrap_or_default()
+}
+
+/// What stands before and behind the first such ASCII character.
+pub fn cut(text: &str, at: u8) -> Option<(&str, &str)> {
+    let found = memchr(at, text.as_bytes())?;
+    Some((text.get(..found)?, text.get(found + 1..)?))
 }
 
 /// The lines of a text, ended by LF, CR or both.

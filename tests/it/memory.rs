@@ -38,7 +38,7 @@ fn bound(node: &Node, registry: Registry) -> u64 {
         Registry::PendingUrls => 2 * pages * settings.parse.max_links_per_page as u64,
         Registry::PendingContents => 2 * pages,
         Registry::PopularUrls => 200_000,
-        Registry::LedgerHosts => 20_000,
+        Registry::LedgerHosts => 200_000,
         Registry::DnsNames => 100_000,
     }
 }

@@ -35,9 +35,10 @@ impl LinkList {
 
     /// Whether there is room for a link. A reference that was not seen before and has none is told of by `cut`.
     pub(super) fn takes(&mut self, kind: LinkKind, href: &str, nofollow: bool) -> bool {
-        let reference = href.split_once('#').map_or(href, |(reference, _)| reference);
+        let reference = href.as_bytes();
+        let reference = memchr::memchr(b'#', reference).and_then(|at| reference.get(..at)).unwrap_or(reference);
         let way = (kind as u64) << 1 | u64::from(nofollow);
-        let hash = xxh3_64_with_seed(reference.as_bytes(), self.seed.wrapping_add(way));
+        let hash = xxh3_64_with_seed(reference, self.seed.wrapping_add(way));
         if self.known.contains(&hash) {
             return self.list.len() < REPEATS.min(self.max);
         }

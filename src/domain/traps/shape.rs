@@ -33,6 +33,11 @@ impl Shape {
     }
 
     pub(super) fn of(url: &PageUrl) -> Self {
+        Self { place: place(url), calendar: date::is_calendar(url), ..Self::kin(url) }
+    }
+
+    /// Without what only pages and new URLs are asked for: its place, and whether it is of a calendar.
+    pub(super) fn kin(url: &PageUrl) -> Self {
         let names = segments(url);
         let (length, first) = (names.len(), names.first().copied());
         let mut hash = Xxh3::new();
@@ -51,7 +56,7 @@ impl Shape {
             hash.update(b"?");
             hash.update(name.as_bytes());
         });
-        Self { key: hash.digest(), subtree, top, place: place(url), calendar: date::is_calendar(url) }
+        Self { key: hash.digest(), subtree, top, place: None, calendar: false }
     }
 }
 
@@ -113,7 +118,7 @@ fn fold(segment: &str, hash: &mut Xxh3) {
 
 fn fold_numbers(segment: &str, hash: &mut Xxh3) {
     let mut rest = segment;
-    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+    while let Some(at) = rest.bytes().position(|b| b.is_ascii_digit()) {
         let (words, number) = rest.split_at(at);
         hash.update(words.as_bytes());
         hash.update(b"0");

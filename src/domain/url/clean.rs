@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::percent::normal;
 use super::session::looks_like_session;
+use crate::domain::text::cut;
 
 /// Parameters that campaigns, mailers and advertisers append; the page is the same without them.
 const TRACKING: &str = "utm_* gclid gclsrc gbraid wbraid dclid fbclid msclkid twclid ttclid igshid yclid ysclid _openstat mc_cid \
@@ -108,7 +109,7 @@ impl Cleaner {
         let mut carriers: HashMap<&str, (&str, Option<Cow<'_, str>>)> = HashMap::new();
         let mut others_have_none = false;
         for link in links {
-            let link = link.split('#').next().unwrap_or_default();
+            let link = cut(link, b'#').map_or(link, |(link, _)| link);
             let mut marks = values(link).filter(|(_, value, _)| looks_like_session(&normal(value))).peekable();
             others_have_none = others_have_none || !link.is_empty() && marks.peek().is_none() && is_of(link, host);
             for (before, value, behind) in marks {
@@ -204,8 +205,9 @@ fn is_of(link: &str, host: &str) -> bool {
 
 /// The values in the query of a link, each with what stands before and behind it.
 fn values(link: &str) -> impl Iterator<Item = (&str, &str, &str)> {
-    let mut at = link.find('?').map_or(link.len(), |at| at + 1);
-    let parts = link.get(at..).unwrap_or_default().split('&');
+    let query = cut(link, b'?').map_or("", |(_, query)| query);
+    let mut at = link.len() - query.len();
+    let parts = query.split('&');
     parts.filter_map(move |part| {
         let (name, value) = pair(part);
         let (from, to) = (at + name.len() + 1, at + part.len());

@@ -10,6 +10,7 @@ use encoding_rs::Encoding;
 use url::Url;
 
 use super::{Canonicaliser, PageUrl, UrlError};
+use crate::domain::text::cut;
 
 /// Joins links to one base; made by [`Canonicaliser::joiner`].
 #[derive(Clone, Debug)]
@@ -46,14 +47,14 @@ impl<'a> Joiner<'a> {
 
     /// The canonical form of a plain link; `None` sends it the long way.
     fn quick(&self, page: &PageUrl, href: &str) -> Option<PageUrl> {
-        let link = href.split_once('#').map_or(href, |(link, _)| link);
+        let link = cut(href, b'#').map_or(href, |(link, _)| link);
         if href.len() > super::MAX_INPUT_LENGTH || !ends_plainly(href) || !link.bytes().all(is_plain) {
             return None;
         }
         if link.is_empty() {
             return Some(page.clone());
         }
-        let (path, query) = link.split_once('?').map_or((link, None), |(path, query)| (path, Some(query)));
+        let (path, query) = cut(link, b'?').map_or((link, None), |(path, query)| (path, Some(query)));
         let query = query.filter(|query| !query.is_empty());
         if query.is_some_and(|query| !self.canonicaliser.cleaner.keeps_query(query)) {
             return None;
@@ -89,7 +90,7 @@ fn split<'a>(page: &'a PageUrl, path: &'a str) -> Option<(&'a str, &'a str)> {
 
 /// The path up to its last `/`; `/` when there is none, as nothing lies above the root.
 fn parent(path: &str) -> &str {
-    path.rfind('/').and_then(|at| path.get(..=at)).unwrap_or("/")
+    memchr::memrchr(b'/', path.as_bytes()).and_then(|at| path.get(..=at)).unwrap_or("/")
 }
 
 /// Whether some segment begins with a dot: perhaps `.` or `..`.
@@ -98,7 +99,7 @@ fn has_dot_segment(path: &str) -> bool {
 }
 
 fn names_scheme(path: &str) -> bool {
-    path.split('/').next().is_some_and(|first| first.contains(':'))
+    memchr::memchr2(b'/', b':', path.as_bytes()).is_some_and(|at| path.as_bytes().get(at) == Some(&b':'))
 }
 
 /// Whether nothing is left to trim at the end (the beginning is looked at with the rest of the link).

@@ -11,6 +11,7 @@ use super::UrlError;
 use super::stand_in::parse_any;
 use crate::domain::coded::codes;
 use crate::domain::host::is_canonical_host;
+use crate::domain::text::cut;
 
 /// The longest text a [`PageUrl`] can hold, in bytes; the limit that users set lies below it.
 pub const MAX_PAGE_URL_LENGTH: usize = 60_000;
@@ -91,7 +92,7 @@ impl PageUrl {
 
     /// The path; begins with `/`.
     pub fn path(&self) -> &str {
-        self.tail().split_once('?').map_or(self.tail(), |(path, _)| path)
+        cut(self.tail(), b'?').map_or(self.tail(), |(path, _)| path)
     }
 
     /// The folders above it, the nearest first: `/a/b/`, `/a/` and `/` for `/a/b/c?d`. Without a query; not itself.
@@ -104,7 +105,7 @@ impl PageUrl {
 
     /// The query without its `?`; never empty.
     pub fn query(&self) -> Option<&str> {
-        self.tail().split_once('?').map(|(_, query)| query)
+        cut(self.tail(), b'?').map(|(_, query)| query)
     }
 
     /// `host`, or `host:port` when the port is not the scheme's own.

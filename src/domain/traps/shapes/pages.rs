@@ -75,10 +75,11 @@ impl Finder {
         if full || host != self.host {
             return;
         }
-        let (to, shape) = (hash(url), Shape::of(url));
+        let to = hash(url);
         if to == self.own {
             return;
         }
+        let shape = Shape::kin(url);
         let back = Some(to) == self.via;
         let add = |brought: &mut Brought| {
             brought.back |= back;

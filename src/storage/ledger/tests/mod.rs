@@ -112,6 +112,23 @@ impl Bench {
     }
 }
 
+#[test]
+fn a_host_that_was_not_met_lately_is_counted_on_from_what_was_kept_of_it_or_is_on_disk() {
+    let mut bench = Bench::new();
+    let of = |round: u32, host: u32| new(&format!("http://h{host}.test/{round}"), 1);
+    // All in turn; then some again and again, while others pass by.
+    let met: Vec<u32> = (0..30).chain((0..60).map(|n| if n % 2 == 0 { n / 2 } else { n % 7 })).collect();
+    for (round, host) in (0..).zip(&met) {
+        bench.found(&[of(round, *host)]);
+        assert!(bench.ledger.hosts_kept() <= 3 + 2 * (5 + 3 + 1), "{}", bench.ledger.hosts_kept());
+    }
+    for host in 0..30 {
+        let times = met.iter().filter(|met| **met == host).count();
+        assert_eq!(bench.counts(&of(0, host)).queued_total(), times as u64, "host {host}");
+    }
+    assert_eq!((bench.ledger.committed().hosts, bench.ledger.committed().hosts_waiting), (30, 30));
+}
+
 fn entry(bench: &Bench, url: &NewUrl) -> Option<QueueEntry> {
     let Some(UrlState::Waiting { rank, order, .. }) = bench.state(url) else { return None };
     let key = bench.ledger.seen_key(&url.url).host_crawl().queue(rank, order);
