@@ -15,7 +15,7 @@ mod tokens;
 pub use fold::fold;
 pub use forms::form;
 pub use han::{cut, is_han, rarity};
-pub use language::language;
+pub use language::{language, subtag};
 pub use split::{Han, Joint, Word, words};
 pub use stem::Stem;
 pub use stop::{Stops, is_number, says_nothing};
