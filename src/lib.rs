@@ -12,6 +12,7 @@
 //! | [`recovery`] | a data folder at rest: checked, repaired, saved as a checkpoint, put back, carried elsewhere |
 //! | [`telemetry`] | log, metrics, events, status, what to do about a trouble |
 //! | [`config`] | TOML, environment and flags become checked settings |
+//! | [`index`] | the index of pages: its documents, writer, reader, generations; who follows the feed into it; the only importer of tantivy |
 //! | [`crawl`] | the actors, their supervision, and what they share; the rules in force and their changes |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
 //! | [`app`] | composition root: the only place that names every actor and its thread; starts, watches and ends a crawl |
@@ -101,6 +102,8 @@ pub mod content;
 pub mod crawl;
 pub mod document;
 pub mod domain;
+#[cfg(feature = "search")]
+pub mod index;
 pub mod net;
 pub mod recovery;
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub struct FileForm {
     pub dedup: DedupSection,
     pub store: StoreSection,
     pub feed: FeedSection,
+    pub index: IndexSection,
     pub durability: DurabilitySection,
     pub checkpoint: CheckpointSection,
     pub disk: DiskSection,

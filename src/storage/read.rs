@@ -7,8 +7,8 @@ use super::keys::{
 };
 use super::tables::{self, MetaRecord, Table};
 use super::values::{
-    ContentValue, HostCounts, HostState, JoinedHost, PageRecord, QueueEntry, RejectedValue, RobotsValue, Unsynced,
-    UnsyncedLines, UrlState, Value, ValueError,
+    ContentValue, DoneKind, HostCounts, HostState, JoinedHost, PageRecord, QueueEntry, RejectedValue, RobotsValue,
+    Unsynced, UnsyncedLines, UrlState, Value, ValueError,
 };
 use super::{Family, Pair, Storage, StorageError};
 use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -105,6 +105,27 @@ pub fn rejected(storage: &dyn Storage, key: SeenKey) -> Result<Option<RejectedVa
 /// The latest capture of a URL.
 pub fn latest_page(storage: &dyn Storage, url: SeenKey) -> Result<Option<(PageKey, PageRecord)>> {
     Ok(scan::<tables::Pages>(storage, &KeyRange::captures(url), 1)?.pop())
+}
+
+/// The capture whose record holds the bytes of `capture`: itself, or for a revisit the one that it refers to. `captures`: of its URL, newest
+/// first.
+pub fn holder(
+    storage: &dyn Storage,
+    capture: &PageRecord,
+    captures: &[(PageKey, PageRecord)],
+) -> Result<Option<PageRecord>> {
+    match capture.how {
+        DoneKind::Stored | DoneKind::Redirect | DoneKind::Unstored => Ok(Some(capture.clone())),
+        DoneKind::NotModified if capture.content.is_none() => {
+            let mut older = captures.iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
+            Ok(older.find(|page| page.how == DoneKind::Stored).cloned())
+        }
+        DoneKind::Duplicate | DoneKind::NotModified => {
+            let Some(digest) = capture.content else { return Ok(None) };
+            let Some(first) = content(storage, ContentKey::from(digest))? else { return Ok(None) };
+            get::<tables::Pages>(storage, &first.first)
+        }
+    }
 }
 
 /// The first `limit` hosts of a rank that are ready, from an order on, within one partition.

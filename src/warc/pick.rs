@@ -131,11 +131,15 @@ fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufR
 }
 
 impl Picked {
-    /// The first value of a field of the HTTP head; bytes that are no UTF-8 are replaced.
-    pub fn field(&self, name: &str) -> Option<String> {
+    /// The fields of the HTTP head; bytes that are no UTF-8 are replaced.
+    pub fn fields(&self) -> Vec<(String, String)> {
         let head = String::from_utf8_lossy(&self.head);
         let found = head.lines().skip(1).filter_map(|line| line.split_once(':'));
-        let mut found = found.filter(|(field, _)| field.trim().eq_ignore_ascii_case(name));
-        found.next().map(|(_, value)| value.trim().to_owned())
+        found.map(|(field, value)| (field.trim().to_owned(), value.trim().to_owned())).collect()
+    }
+
+    /// The first value of a field of the HTTP head.
+    pub fn field(&self, name: &str) -> Option<String> {
+        self.fields().into_iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }

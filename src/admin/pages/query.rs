@@ -16,24 +16,19 @@ use crate::base::time::UnixMillis;
 use crate::content::charset::detect_in_domain;
 use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
-use crate::content::modules::HeaderDirectives;
 use crate::crawl::node::Node;
-use crate::crawl::parser::inspect::Inspector;
-use crate::document::{Document, decoded};
-use crate::domain::card::{Card, Find};
-use crate::domain::outcome::Verdict;
-use crate::net::Fetched;
-use crate::storage::keys::{ContentKey, KeyRange, PageKey};
+use crate::crawl::parser::inspect::Saved;
+use crate::document::decoded;
+use crate::domain::card::Card;
+use crate::storage::keys::{KeyRange, PageKey};
 use crate::storage::tables;
-use crate::storage::values::{DoneKind, PageRecord};
+use crate::storage::values::PageRecord;
 use crate::storage::{StorageError, read};
 use crate::warc::date::iso;
 use crate::warc::pick::{PickError, Picked, response_at};
 
 /// Captures shown of one URL.
 const CAPTURES: usize = 100;
-/// Bytes of a document read at a time.
-const PIECE: usize = 32 * 1024;
 /// Most bytes of a record, and of a decoded body, that are read for a snapshot.
 const MOST: u64 = 16 << 20;
 
@@ -70,17 +65,8 @@ pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> 
 
 /// The card of what is stored, read as the crawl reads a page.
 fn card(node: &Node, target: &Target, picked: Picked) -> Option<Card> {
-    let rules = &node.crawl.rules;
-    let field = |name: &str| Some((name.to_owned(), picked.field(name)?.into_bytes()));
-    let headers = ["Content-Type", "Content-Encoding"].into_iter().filter_map(field).collect();
-    let fetched = Fetched::saved(200, headers, Document::from_bytes(picked.body));
-    let mut parse = rules.parse.clone();
-    parse.extract.card = true;
-    let inspector = Inspector { rules: &parse, ..rules.inspector() };
-    let (head, mut room) = (HeaderDirectives::default(), vec![0; PIECE]);
-    let looked = inspector.look((&target.url, false), &fetched, &Verdict::Store, &head, &mut room);
-    let looked = looked.bounded(&rules.canon, &target.url, rules.settings.parse.max_links_per_page);
-    looked.page?.facts.card(target.url.as_str(), Find::Fill)
+    let (looked, _) = Saved::new(&node.crawl.rules).look(&target.url, picked);
+    looked.page?.facts.card(target.url.as_str(), node.crawl.rules.settings.index.keywords)
 }
 
 /// The bytes of one capture.
@@ -93,7 +79,7 @@ pub(super) fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> R
 
 /// The response that holds the bytes of a capture.
 fn stored(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Picked, Problem> {
-    let holder = holder(node, capture, captures).map_err(unread)?;
+    let holder = read::holder(&*node.storage, capture, captures).map_err(unread)?;
     let place = holder.as_ref().and_then(|page| page.warc.as_ref());
     let Some(place) = place else {
         let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first \
@@ -127,22 +113,6 @@ fn pick(captures: &[Capture], at: Option<u64>) -> Option<&Capture> {
 fn absent(target: &Target, at: Option<u64>) -> ControlError {
     let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
     ControlError::Absent(format!("there is no capture of {}{time}; `lycosa ctl explain` says why", target.url))
-}
-
-/// The capture whose record holds the bytes: itself, or for a revisit the one it refers to.
-fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Option<PageRecord>, StorageError> {
-    match capture.how {
-        DoneKind::Stored | DoneKind::Redirect | DoneKind::Unstored => Ok(Some(capture.clone())),
-        DoneKind::NotModified if capture.content.is_none() => {
-            let mut older = captures.iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
-            Ok(older.find(|page| page.how == DoneKind::Stored).cloned())
-        }
-        DoneKind::Duplicate | DoneKind::NotModified => {
-            let Some(digest) = capture.content else { return Ok(None) };
-            let Some(first) = read::content(&*node.storage, ContentKey::from(digest))? else { return Ok(None) };
-            read::get::<tables::Pages>(&*node.storage, &first.first)
-        }
-    }
 }
 
 fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, Problem> {
