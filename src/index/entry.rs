@@ -27,6 +27,7 @@ pub struct Entry {
     pub stems: TokenList,
     pub links: Vec<u64>,
     pub links_ext: Vec<u64>,
+    pub own: u64,
     pub seq: u64,
     pub captured: u64,
     pub changed: u64,
@@ -73,6 +74,7 @@ impl Entry {
         self.links.iter().for_each(|target| document.add_u64(fields.links, *target));
         self.links_ext.iter().for_each(|target| document.add_u64(fields.links_ext, *target));
         for (field, value) in [
+            (fields.own, self.own),
             (fields.seq, self.seq),
             (fields.captured, self.captured),
             (fields.changed, self.changed),

@@ -103,6 +103,7 @@ impl Making<'_> {
             keys: listed(&keys),
             url: listed(&[&words]),
             descr: listed(card.description.as_deref().as_slice()),
+            own: link_key(key.url),
             seq,
             captured: page.fetched.0,
             changed: changed.0,

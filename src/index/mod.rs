@@ -4,6 +4,7 @@
 //! The only room that knows the library underneath (tantivy); without the feature `search` there is no index.
 
 mod error;
+mod query;
 mod room;
 mod tokenizer;
 
@@ -12,8 +13,11 @@ pub mod follow;
 pub mod generations;
 pub mod make;
 pub mod newest;
+pub mod rank;
 pub mod reader;
 pub mod schema;
+pub mod search;
+pub mod snippet;
 pub mod verify;
 pub mod writer;
 
@@ -23,8 +27,11 @@ pub use follow::{Eyes, FollowError, Follower, Source, Step};
 pub use generations::Folder;
 pub use make::{Look, Making, link_key};
 pub use newest::Wanted;
+pub use rank::{Links, Sort};
 pub use reader::Reader;
 pub use schema::{Fields, Stand};
+pub use search::{Found, Hit, Search, Why};
+pub use snippet::{Piece, snippet};
 pub use writer::Writer;
 
 #[cfg(test)]

@@ -63,6 +63,8 @@ declared! {
     links: target,
     /// Those of another registrable domain.
     links_ext: target,
+    /// Of itself what `links` has of targets.
+    own: column,
     /// Number of the feed's entry.
     seq: column,
     /// When it was captured, milliseconds since 1970.

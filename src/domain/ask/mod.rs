@@ -25,6 +25,8 @@ pub const FIELDS: [&str; 10] = ["title", "url", "key", "host", "site", "lang", "
 pub struct Ask {
     /// All of them must hold.
     pub clauses: Vec<Clause>,
+    /// All words that may stand wherever, in a row as they were typed, when they are more than one token: pages that have them so come first.
+    pub row: Option<Sought>,
     /// What was typed and not understood, or too much: each a sentence.
     pub left_out: Vec<String>,
 }
@@ -84,7 +86,7 @@ impl Ask {
         if short.len() < text.len() {
             ask.left_out.push(format!("what stands behind the first {MOST_BYTES} bytes"));
         }
-        let (mut rest, mut or, mut room) = (short, false, MOST_WORDS);
+        let (mut rest, mut or, mut room, mut row) = (short, false, MOST_WORDS, String::new());
         while let Some((chunk, behind)) = Chunk::next(rest) {
             rest = behind;
             match chunk.value {
@@ -98,10 +100,14 @@ impl Ask {
                         rest = "";
                     }
                     room -= parts.len();
+                    if chunk.field.is_none() && !chunk.not {
+                        row.extend([chunk.value, " "]);
+                    }
                     ask.add(parts, chunk.not, std::mem::take(&mut or));
                 }
             }
         }
+        ask.row = Sought::whole(&row).filter(|row| row.terms.len() > 1);
         Ok(ask)
     }
 

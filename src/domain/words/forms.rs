@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use hanconv::RawDictionary;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::fold::fold;
 
@@ -26,6 +27,36 @@ pub fn form(text: &str) -> Cow<'_, str> {
         return folded;
     }
     folded.chars().filter(|c| !is_unseen(*c)).map(one).collect::<String>().into()
+}
+
+/// A text in its form that knows where each piece of it stood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mapped {
+    /// As [`form`] gives it, but for letters that only make one with those beside them.
+    pub text: String,
+    /// Where a character of the form, and of the text, begin; one each for what is seen as one.
+    pairs: Vec<(usize, usize)>,
+    length: usize,
+}
+
+impl Mapped {
+    /// The form of this text.
+    pub fn of(text: &str) -> Self {
+        let mut mapped = Self { length: text.len(), ..Self::default() };
+        for (at, cluster) in text.grapheme_indices(true) {
+            mapped.pairs.push((mapped.text.len(), at));
+            mapped.text.push_str(&form(cluster));
+        }
+        mapped
+    }
+
+    /// The bytes of the text of which these bytes of the form were made.
+    pub fn written(&self, start: usize, end: usize) -> std::ops::Range<usize> {
+        let first = self.pairs.partition_point(|(formed, _)| *formed <= start).saturating_sub(1);
+        let last = self.pairs.partition_point(|(formed, _)| *formed < end);
+        let at = |nth: usize| self.pairs.get(nth).map_or(self.length, |(_, at)| *at);
+        at(first)..at(last)
+    }
 }
 
 /// Soft hyphens, joiners, marks of direction, variation selectors: within words, and no part of them.

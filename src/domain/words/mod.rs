@@ -14,7 +14,7 @@ mod stop;
 mod tokens;
 
 pub use fold::fold;
-pub use forms::form;
+pub use forms::{Mapped, form};
 pub use han::{cut, is_han, rarity};
 pub use language::{language, subtag};
 pub use packed::{TokenList, unpacked};

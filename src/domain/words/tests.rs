@@ -141,6 +141,23 @@ fn a_long_run_is_cut_in_linear_work() {
     assert_eq!(words(&long, Han::Chinese, usize::MAX).iter().map(|word| word.text.len()).sum::<usize>(), long.len());
 }
 
+#[test]
+fn what_is_found_in_a_form_is_marked_as_it_was_written() {
+    for (text, found, written) in [
+        ("Die STRASSE", "strasse", "STRASSE"),
+        ("Die Straße hier", "strasse", "Straße"),
+        ("圖書館", "图书", "圖書"),
+        ("e\u{301}tat Ｆull", "full", "Ｆull"),
+        ("Sil\u{ad}ben", "silben", "Sil\u{ad}ben"),
+        ("㈱", "株", "㈱"),
+    ] {
+        let mapped = Mapped::of(text);
+        assert_eq!(mapped.text, form(text), "{text}");
+        let start = mapped.text.find(found).unwrap();
+        assert_eq!(&text[mapped.written(start, start + found.len())], written, "{text}");
+    }
+}
+
 /// The tokens of a text that is not in its form yet.
 fn placed(text: &str) -> Vec<(String, u32, Kind)> {
     let mut found = Vec::new();
