@@ -14,6 +14,7 @@ pub mod make;
 pub mod newest;
 pub mod reader;
 pub mod schema;
+pub mod served;
 pub mod verify;
 pub mod writer;
 
@@ -25,6 +26,7 @@ pub use make::{Look, Making, link_key};
 pub use newest::Wanted;
 pub use reader::Reader;
 pub use schema::{Fields, Stand};
+pub use served::{Doing, Served};
 pub use writer::Writer;
 
 #[cfg(test)]
