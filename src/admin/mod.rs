@@ -21,6 +21,7 @@ pub mod find;
 mod guard;
 pub mod holders;
 pub mod hosts;
+pub mod index;
 pub mod jobs;
 pub mod orders;
 pub mod own;

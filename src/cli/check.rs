@@ -62,14 +62,14 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
 const NAME_IT: &str = "name the crawl's data folder with --data DIR, or its configuration";
 
 /// A folder that is not there holds no crawl.
-fn absent(dir: &Path, error: StorageError) -> CliError {
+pub(super) fn absent(dir: &Path, error: StorageError) -> CliError {
     if dir.exists() {
         return refused(error);
     }
-    CliError::usage(format!("{} is not there, so there is no crawl to check; {NAME_IT}", shown(dir)))
+    CliError::usage(format!("{} is not there, so there is no crawl to look at; {NAME_IT}", shown(dir)))
 }
 
-fn options(settings: &Settings) -> RocksOptions {
+pub(super) fn options(settings: &Settings) -> RocksOptions {
     RocksOptions { memory: usize::try_from(settings.store.memory).unwrap_or(usize::MAX), ..RocksOptions::default() }
 }
 
@@ -110,28 +110,32 @@ fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn W
 }
 
 /// Shows how far it is.
-struct Watch {
+pub(super) struct Watch {
     bar: Option<ProgressBar>,
     last: Instant,
 }
 
 impl Watch {
-    fn start(live: bool) -> Self {
+    pub fn start(live: bool) -> Self {
         let bar = (live && std::io::stderr().is_terminal()).then(live_line);
         Self { bar, last: Instant::now() }
     }
 
     fn progress(&mut self, event: &Event<'_>) {
         let Event::Read { what, count } = event else { return };
+        self.say(&format!("checking: {what}={count}"));
+    }
+
+    /// Says it, unless something was said a moment ago.
+    pub fn say(&mut self, text: &str) {
         let every = if self.bar.is_some() { TICK } else { EVERY };
         if self.last.elapsed() < every {
             return;
         }
         self.last = Instant::now();
-        let text = format!("checking: {what}={count}");
         match &self.bar {
             Some(bar) => {
-                bar.set_message(text);
+                bar.set_message(text.to_owned());
                 bar.tick();
             }
             None => log::info!("{text}"),
@@ -156,7 +160,7 @@ impl Drop for Watch {
 }
 
 /// A folder that cannot be checked is a mistake of the caller's; a database that cannot be read is the disk's.
-fn refused(error: StorageError) -> CliError {
+pub(super) fn refused(error: StorageError) -> CliError {
     match &error {
         StorageError::Locked { .. } | StorageError::NotADataFolder { .. } | StorageError::Version { .. } => {
             CliError::usage(error)

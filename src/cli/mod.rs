@@ -9,6 +9,8 @@ mod ctl;
 pub mod exit;
 mod fetch;
 mod gather;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod index;
 mod inspect;
 mod inspect_page;
 mod inspect_sitemap;
@@ -34,6 +36,14 @@ use check::run as check_folder;
 #[cfg(not(feature = "rocksdb"))]
 fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Result<Exit, CliError> {
     Err(CliError::usage("built without RocksDB: there is no data folder to check"))
+}
+
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+use index::run as index_of_folder;
+
+#[cfg(not(all(feature = "rocksdb", feature = "search")))]
+fn index_of_folder(_: &args::IndexArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB or the feature `search`: there is no index"))
 }
 
 /// Carries out what was typed.
@@ -65,6 +75,10 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Checkpoint(args) => {
             let done = checkpoint::run(&args, out);
+            in_json(args.json, done, out)
+        }
+        Command::Index(args) => {
+            let done = index_of_folder(&args, out);
             in_json(args.json, done, out)
         }
         Command::Ctl(args) => {

@@ -149,15 +149,18 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// Commits, waits until what is being merged is, and closes the index.
+    /// Commits what is not, and closes the index; `merged`: once what is being merged is.
     ///
     /// # Errors
     /// [`FollowError`].
-    pub fn close(mut self) -> Result<(), FollowError> {
+    pub fn close(mut self, merged: bool) -> Result<(), FollowError> {
         if self.dirty {
             self.commit()?;
         }
-        Ok(self.writer.close()?)
+        if merged {
+            self.writer.close()?;
+        }
+        Ok(())
     }
 
     /// What the next entries ask for, and where one stands behind them.
@@ -220,14 +223,22 @@ impl<'a> Follower<'a> {
     }
 
     fn pass(&self, point: &'static str) -> Result<(), FollowError> {
-        match self.source.faults.pass(point) {
-            Some(Fault::Error) => Err(Injected(point).into()),
-            _ => Ok(()),
-        }
+        self.source.pass(point)
     }
 }
 
 impl Source<'_> {
+    /// Passes a fault point.
+    ///
+    /// # Errors
+    /// What was injected there.
+    pub fn pass(&self, point: &'static str) -> Result<(), FollowError> {
+        match self.faults.pass(point) {
+            Some(Fault::Error) => Err(Injected(point).into()),
+            _ => Ok(()),
+        }
+    }
+
     /// The stored response, as far as it can be had.
     pub(super) fn read(&self, newest: &Newest, url: &PageUrl) -> Option<Picked> {
         let place = newest.place.as_ref()?;

@@ -238,3 +238,82 @@ fn kept(newest: &Newest, url: &PageUrl, text_cut: bool, unread: bool, mut card: 
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::time::UnixMillis;
+    use crate::content::html::{ExtractOptions, PageReader};
+    use crate::domain::fingerprint::CrawlId;
+    use crate::storage::keys::SeenKey;
+    use crate::storage::values::{DoneKind, PageRecord};
+
+    const URL: &str = "http://www.example.org/dir/wolf-spiders";
+
+    fn made(html: &str, max_text: usize) -> Entry {
+        let (canon, prints) = (Canonicaliser::default(), Fingerprinter::new(1));
+        let making = Making { canon: &canon, prints: &prints, max_text, keywords: Find::Fill };
+        let url = canon.parse(URL).unwrap();
+        let options = ExtractOptions { card: true, ..ExtractOptions::default() };
+        let mut reader = PageReader::new(Some("text/html; charset=utf-8"), &url.to_url(), options, 64 << 20);
+        reader.push(html.as_bytes());
+        let page = PageRecord { status: 200, ..PageRecord::new(&url, UnixMillis(7), DoneKind::Stored) };
+        let key = SeenKey::of(&prints, CrawlId::default(), &url);
+        let newest = Newest { key, page, changed: UnixMillis(5), stale: false, place: None };
+        let nofollow = html.contains("content=nofollow");
+        making.page(&newest, &url, 9, &Look { page: reader.finish(), nofollow, sim: Some(3) }).unwrap()
+    }
+
+    fn words(list: &TokenList) -> Vec<(&str, u32)> {
+        list.iter().collect()
+    }
+
+    #[test]
+    fn a_page_is_taken_apart_into_its_fields() {
+        let html = "<html lang=en><title>Wolf Spiders</title><h1>Hunting</h1><p>They hunted prey.<p>狼蛛与搜索引擎<a href='/a#x'>a</a>\
+                    <a href='http://other.test/'>b</a><a rel=nofollow href=/c>c</a><a href=/a>again</a><a href=''>itself</a><img src=/i.png>";
+        let entry = made(html, 1 << 20);
+        assert_eq!((&*entry.host, &*entry.site), ("www.example.org", "example.org"));
+        assert_eq!(words(&entry.title), [("wolf", 0), ("spiders", 1)]);
+        assert_eq!(words(&entry.heads), [("hunting", 0)]);
+        assert_eq!(words(&entry.text)[..3], [("hunting", 0), ("they", 11), ("hunted", 12)], "no phrase crosses blocks");
+        assert!(
+            words(&entry.text).iter().any(|(token, _)| *token == "狼蛛")
+                && entry.words.iter().any(|(word, _)| word == "搜索引擎")
+        );
+        assert!(entry.stems.iter().any(|(stem, _)| stem == "en:hunt"), "{:?}", entry.stems);
+        assert!(entry.url.iter().any(|(word, _)| word == "wolf"));
+        assert_eq!((entry.links.len(), entry.links_ext.len(), entry.out_links), (2, 1, 4));
+        let key = link_key(Fingerprinter::new(1).url(&Canonicaliser::default().parse("http://other.test/").unwrap()));
+        assert_eq!(entry.links_ext, [key]);
+        assert_eq!((entry.seq, entry.captured, entry.changed, entry.status), (9, 7, 5, 200));
+        let card: serde_json::Value = serde_json::from_str(&entry.card).unwrap();
+        assert_eq!(
+            (&card["url"], &card["title"], &card["text_cut"]),
+            (&URL.into(), &"Wolf Spiders".into(), &serde_json::Value::Null)
+        );
+    }
+
+    #[test]
+    fn a_page_whose_links_are_not_to_be_followed_links_nowhere() {
+        let entry = made("<meta name=robots content=nofollow><a href=/a>a</a>", 1 << 20);
+        assert!(entry.links.is_empty() && entry.links_ext.is_empty());
+    }
+
+    #[test]
+    fn what_is_too_much_is_cut_and_said() {
+        let cut = |entry: &Entry| serde_json::from_str::<serde_json::Value>(&entry.card).unwrap()["text_cut"] == true;
+        let long = format!("<title>t</title><p>{}", "spider ".repeat(MOST_TOKENS + 10));
+        let entry = made(&long, 1 << 20);
+        assert_eq!((entry.text.len(), cut(&entry)), (MOST_TOKENS, true));
+        let entry = made(&long, 700);
+        assert_eq!((entry.text.len(), cut(&entry)), (100, true));
+        assert!(!cut(&made("<p>spider", 700)));
+        let wide = "\u{1}".repeat(5_000);
+        let entry = made(
+            &format!("<title>{wide}</title><meta name=description content='{wide}'><p>{}", "w\"x ".repeat(900)),
+            1 << 20,
+        );
+        assert!(entry.card.len() <= CARD && entry.card.contains(URL), "{}", entry.card.len());
+    }
+}

@@ -18,6 +18,7 @@ pub mod reader;
 pub mod schema;
 pub mod search;
 pub mod snippet;
+pub mod served;
 pub mod verify;
 pub mod writer;
 
@@ -32,6 +33,7 @@ pub use reader::Reader;
 pub use schema::{Fields, Stand};
 pub use search::{Found, Hit, Search, Why};
 pub use snippet::{Piece, snippet};
+pub use served::{Doing, Served};
 pub use writer::Writer;
 
 #[cfg(test)]

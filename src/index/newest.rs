@@ -95,3 +95,92 @@ pub fn id(key: SeenKey) -> [u8; ID] {
     id.iter_mut().zip(key.host.0.iter().chain(&key.url.0)).for_each(|(to, from)| *to = *from);
     id
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter};
+    use crate::domain::reach::Reach;
+    use crate::domain::reason::{Failure, Rejection};
+    use crate::domain::url::Canonicaliser;
+    use crate::storage::MemoryStorage;
+    use crate::storage::tables::Pages;
+    use crate::storage::txn::Txn;
+
+    const PAGE: &str = "http://a.test/";
+
+    /// A capture made at `at`: status, how it ended, content, notes.
+    fn capture(at: u64, status: u16, how: DoneKind, content: u8, notes: &[Note]) -> PageRecord {
+        let url = Canonicaliser::default().parse(PAGE).unwrap();
+        let mut page = PageRecord { status, ..PageRecord::new(&url, UnixMillis(at), how) };
+        page.content = Some(ContentDigest([content; 16]));
+        page.charset = Some("utf-8".into());
+        page.warc = Some(WarcPlace { file: format!("{at}.warc.gz"), offset: 0, length: 1 });
+        page.remarks.notes = notes.to_vec();
+        page
+    }
+
+    /// What is wanted of a page with these captures: when it was captured, since when it is so, and whether it is stale.
+    fn wanted(noindex: bool, state: Option<UrlState>, captures: &[PageRecord]) -> Option<(u64, u64, bool)> {
+        let storage = MemoryStorage::new();
+        let url = Canonicaliser::default().parse(PAGE).unwrap();
+        let key = SeenKey::of(&Fingerprinter::new(1), CrawlId::default(), &url);
+        let mut txn = Txn::new(&storage);
+        captures.iter().for_each(|page| txn.put::<Pages>(&key.page(page.fetched), page));
+        storage.write(&txn.into_batch()).unwrap();
+        let newest = Wanted { noindex }.newest(&storage, key, state).unwrap()?;
+        Some((newest.page.fetched.0, newest.changed.0, newest.stale))
+    }
+
+    #[test]
+    fn the_newest_capture_with_content_counts_as_long_as_nothing_final_came_after_it() {
+        use DoneKind::{Duplicate, NotModified, Redirect, Stored, Unstored};
+        let at = |captured| {
+            Some(UrlState::Done { captured: UnixMillis(captured), how: Stored, reach: Reach { depth: 1, limit: None } })
+        };
+        let failed = Some(UrlState::Error { reason: Failure::Reset });
+        let turned_away = Some(UrlState::Rejected {
+            reason: Rejection::Scope,
+            generation: 1,
+            reach: Reach { depth: 1, limit: None },
+        });
+        let ok = |at, content| capture(at, 200, Stored, content, &[]);
+        let hidden = |at, how| capture(at, 200, how, 1, &[Note::NoIndex]);
+        for (case, state, captures, expected) in [
+            ("not known", None, vec![ok(1, 1)], None),
+            ("stored", at(1), vec![ok(1, 1)], Some((1, 1, false))),
+            ("left out of the archive", at(1), vec![capture(1, 200, Unstored, 1, &[])], Some((1, 1, false))),
+            ("the newest", at(2), vec![ok(1, 1), ok(2, 2)], Some((2, 2, false))),
+            (
+                "the same since",
+                at(3),
+                vec![ok(1, 1), ok(2, 2), capture(3, 200, Duplicate, 2, &[])],
+                Some((3, 2, false)),
+            ),
+            ("nothing new", at(2), vec![ok(1, 1), capture(2, 304, NotModified, 1, &[])], Some((2, 1, false))),
+            ("gone", at(2), vec![ok(1, 1), capture(2, 410, Stored, 1, &[])], None),
+            ("gone, and given up", failed, vec![ok(1, 1), capture(2, 404, Stored, 1, &[])], None),
+            ("an error", failed, vec![ok(1, 1), capture(2, 503, Stored, 1, &[])], Some((1, 1, true))),
+            ("no answer", failed, vec![ok(1, 1)], Some((1, 1, true))),
+            ("never an answer", failed, vec![], None),
+            ("redirects now", at(2), vec![ok(1, 1), capture(2, 301, Redirect, 1, &[])], None),
+            ("redirected once", at(2), vec![capture(1, 301, Redirect, 1, &[]), ok(2, 1)], Some((2, 2, false))),
+            ("turned away", turned_away, vec![ok(1, 1)], None),
+            ("noindex", at(1), vec![hidden(1, Stored)], None),
+            ("noindex now", at(2), vec![ok(1, 1), hidden(2, Stored)], None),
+            ("noindex once", at(2), vec![hidden(1, Stored), ok(2, 2)], Some((2, 2, false))),
+            ("still noindex", at(2), vec![hidden(1, Stored), capture(2, 304, NotModified, 1, &[])], None),
+            ("said by the 304", at(2), vec![ok(1, 1), hidden(2, NotModified)], None),
+            ("no text", at(1), vec![PageRecord { charset: None, ..ok(1, 1) }], None),
+            ("a sitemap", at(1), vec![PageRecord { sitemap: Some(sitemap()), ..ok(1, 1) }], None),
+        ] {
+            assert_eq!(wanted(false, state, &captures), expected, "{case}");
+        }
+        assert_eq!(wanted(true, at(1), &[hidden(1, Stored)]), Some((1, 1, false)), "of one's own site");
+    }
+
+    fn sitemap() -> crate::storage::values::AsSitemap {
+        let found = crate::domain::found_as::FoundAs::Link;
+        crate::storage::values::AsSitemap { found, via: None, put_off: false }
+    }
+}

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED, Term};
+use tantivy::collector::Count;
+use tantivy::query::TermQuery;
+use tantivy::schema::{IndexRecordOption, Value};
+use tantivy::{DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED, TantivyDocument, Term};
 
 use super::entry::ID;
 use super::error::IndexError;
@@ -58,7 +60,40 @@ impl Reader {
         look().map_err(|e| self.failed(e))
     }
 
-    pub(super) fn failed(&self, source: tantivy::TantivyError) -> IndexError {
+    /// The card of each document, as it is kept.
+    ///
+    /// # Errors
+    /// [`IndexError`]: it cannot be read.
+    pub fn each_card(&self, mut each: impl FnMut(&str)) -> Result<(), IndexError> {
+        let mut look = || -> tantivy::Result<()> {
+            for segment in self.searcher().segment_readers() {
+                let store = segment.get_store_reader(1)?;
+                for document in segment.doc_ids_alive() {
+                    let document: TantivyDocument = store.get(document)?;
+                    each(document.get_first(self.fields.card).and_then(|value| value.as_str()).unwrap_or_default());
+                }
+            }
+            Ok(())
+        };
+        look().map_err(|e| self.failed(e))
+    }
+
+    /// How many documents link to what has this [key](super::make::link_key).
+    ///
+    /// # Errors
+    /// [`IndexError`]: it cannot be read.
+    pub fn linking(&self, target: u64) -> Result<usize, IndexError> {
+        let term = Term::from_field_u64(self.fields.links, target);
+        let counted = self.searcher().search(&TermQuery::new(term, IndexRecordOption::Basic), &Count);
+        counted.map_err(|e| self.failed(e))
+    }
+
+    /// Documents that can be found.
+    pub fn documents(&self) -> u64 {
+        self.searcher().num_docs()
+    }
+
+    fn failed(&self, source: tantivy::TantivyError) -> IndexError {
         IndexError::Library { doing: "read", dir: self.dir.clone(), source }
     }
 

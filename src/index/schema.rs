@@ -178,7 +178,8 @@ pub(super) fn opened(dir: &Path) -> Result<(Index, Fields), IndexError> {
     }
     let tokenizers = TokenizerManager::new();
     tokenizers.register(PACKED, Packed);
-    tokenizers.register("raw", RawTokenizer::default());
+    // The second is asked for by fields without text.
+    ["raw", "default"].iter().for_each(|name| tokenizers.register(name, RawTokenizer::default()));
     index.set_tokenizers(tokenizers);
     Ok((index, fields))
 }

@@ -1,11 +1,10 @@
 //! Compares an index with what is stored: its documents are the newest captures that belong into it, and no others.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use tantivy::schema::Value;
-use tantivy::{DocId, SegmentReader, TantivyDocument};
+use serde::Serialize;
 
-use super::error::IndexError;
 use super::follow::{FollowError, Source};
 use super::newest::{Newest, id};
 use super::reader::Reader;
@@ -13,14 +12,14 @@ use crate::domain::fingerprint::CrawlId;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey, successor};
 use crate::storage::read;
-use crate::storage::tables::Pages;
+use crate::storage::tables::{Feed, Pages};
 use crate::storage::values::UrlState;
 
 /// Differences that are told one by one.
 const TOLD: usize = 20;
 
 /// What the comparison found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     /// Pages looked at.
     pub pages: u64,
@@ -28,12 +27,18 @@ pub struct Comparison {
     pub documents: u64,
     /// Pages whose document is that of their newest capture.
     pub right: u64,
-    /// Pages that are to be fetched once more: their document may be of any of their captures.
+    /// Documents of pages that are to be fetched once more: they may be of any of their captures.
     pub waiting: u64,
-    /// Pages without a document, or with that of another capture.
-    pub wrong: u64,
+    /// Pages of which the feed says something that the index has not read yet.
+    pub pending: u64,
+    /// Pages without a document.
+    pub missing: u64,
+    /// Pages with the document of another capture.
+    pub old: u64,
     /// Documents of no page that belongs into the index.
     pub stray: u64,
+    /// Documents beyond the one that a page may have.
+    pub double: u64,
     /// The first of them, in words.
     pub told: Vec<String>,
 }
@@ -41,7 +46,7 @@ pub struct Comparison {
 impl Comparison {
     /// They are the same.
     pub fn agrees(&self) -> bool {
-        self.wrong == 0 && self.stray == 0
+        [self.missing, self.old, self.stray, self.double] == [0; 4]
     }
 
     fn tell(&mut self, what: fmt::Arguments<'_>) {
@@ -51,7 +56,7 @@ impl Comparison {
     }
 }
 
-/// Compares all of it. `looked` is told how many pages were looked at.
+/// Compares all of it. `high`: the last entry of the feed. `looked` is told how many pages were looked at.
 ///
 /// # Errors
 /// [`FollowError`]: index or storage cannot be read.
@@ -59,46 +64,101 @@ pub fn compare(
     source: &Source<'_>,
     crawl: CrawlId,
     reader: &Reader,
+    high: u64,
     looked: &dyn Fn(u64),
 ) -> Result<Comparison, FollowError> {
-    let searcher = reader.searcher();
-    let mut found = Comparison { documents: searcher.num_docs(), ..Comparison::default() };
+    let stand = reader.stand()?.unwrap_or_default();
+    let mut comparing =
+        Comparing { source, crawl, reader, pending: HashSet::new(), unjudged: 0, found: Comparison::default() };
+    comparing.found.documents = reader.documents();
+    comparing.pending_behind(stand.seq, high)?;
     let mut from = Vec::new();
     while let Some(page) = read::first_key::<Pages>(source.storage, &KeyRange { from, until: Vec::new() })? {
         let key = page.seen();
         from = successor(&key.encode());
-        found.pages += 1;
-        looked(found.pages);
-        page_of(source, reader, key, &mut found)?;
+        comparing.found.pages += 1;
+        looked(comparing.found.pages);
+        comparing.page(key)?;
     }
-    if found.documents != found.right + found.waiting {
-        strays(source, crawl, reader, &mut found)?;
+    if comparing.found.documents != comparing.with_document() {
+        comparing.strays()?;
+        let known = comparing.with_document() + comparing.found.stray;
+        comparing.found.double = comparing.found.documents.saturating_sub(known);
     }
-    Ok(found)
+    Ok(comparing.found)
 }
 
-fn page_of(source: &Source<'_>, reader: &Reader, key: SeenKey, found: &mut Comparison) -> Result<(), FollowError> {
-    let state = read::seen_state(source.storage, key)?;
-    let newest = source.wanted.newest(source.storage, key, state)?;
-    let document = reader.document(&id(key))?;
-    let waits = matches!(state, Some(UrlState::Waiting { .. }));
-    match (newest, document) {
-        (_, Some(_)) if waits => found.waiting += 1,
-        (Some(newest), Some((captured, stale))) if captured == newest.page.fetched.0 && stale == newest.stale => {
-            found.right += 1;
+struct Comparing<'a> {
+    source: &'a Source<'a>,
+    crawl: CrawlId,
+    reader: &'a Reader,
+    /// Pages that the index has yet to hear of.
+    pending: HashSet<SeenKey>,
+    /// Those of them that have a document.
+    unjudged: u64,
+    found: Comparison,
+}
+
+/// Entries read at a time.
+const CHUNK: usize = 1_000;
+
+impl Comparing<'_> {
+    fn pending_behind(&mut self, mut after: u64, high: u64) -> Result<(), FollowError> {
+        loop {
+            let entries = read::scan::<Feed>(self.source.storage, &KeyRange::feed(after, high), CHUNK)?;
+            let Some((last, _)) = entries.last() else { return Ok(()) };
+            after = last.number;
+            self.pending.extend(entries.iter().map(|(_, entry)| entry.page));
         }
-        (Some(newest), None) if !waits && says_something(source, &newest) => {
-            found.wrong += 1;
-            found.tell(format_args!("{} is not in the index", newest.page.url));
-        }
-        (Some(newest), Some(_)) => {
-            found.wrong += 1;
-            found.right += 1; // it is no stray one
-            found.tell(format_args!("{} is in the index as it was, not as it is", newest.page.url));
-        }
-        _ => {}
     }
-    Ok(())
+
+    /// Documents of pages that were looked at.
+    fn with_document(&self) -> u64 {
+        let Comparison { right, old, waiting, .. } = self.found;
+        right + old + waiting + self.unjudged
+    }
+
+    fn page(&mut self, key: SeenKey) -> Result<(), FollowError> {
+        let state = read::seen_state(self.source.storage, key)?;
+        let newest = self.source.wanted.newest(self.source.storage, key, state)?;
+        let document = self.reader.document(&id(key))?;
+        let waits = matches!(state, Some(UrlState::Waiting { .. }));
+        match (newest, document) {
+            (_, document) if self.pending.contains(&key) => {
+                self.found.pending += 1;
+                self.unjudged += u64::from(document.is_some());
+            }
+            (_, document) if waits => self.found.waiting += u64::from(document.is_some()),
+            (Some(newest), Some(document)) if document == (newest.page.fetched.0, newest.stale) => {
+                self.found.right += 1
+            }
+            (Some(newest), None) if says_something(self.source, &newest) => {
+                self.found.missing += 1;
+                self.found.tell(format_args!("{} is not in the index", newest.page.url));
+            }
+            (Some(newest), Some(_)) => {
+                self.found.old += 1;
+                self.found.tell(format_args!("{} is in the index as it was, not as it is", newest.page.url));
+            }
+            (Some(_) | None, None) | (None, Some(_)) => {}
+        }
+        Ok(())
+    }
+
+    fn strays(&mut self) -> Result<(), FollowError> {
+        let mut urls = Vec::new();
+        self.reader.each_card(|card| urls.extend(url_of(card)))?;
+        for url in urls {
+            let key = SeenKey::of(self.source.making.prints, self.crawl, &url);
+            let state = read::seen_state(self.source.storage, key)?;
+            let unjudged = self.pending.contains(&key) || matches!(state, Some(UrlState::Waiting { .. }));
+            if !unjudged && self.source.wanted.newest(self.source.storage, key, state)?.is_none() {
+                self.found.stray += 1;
+                self.found.tell(format_args!("{url} is in the index and does not belong there"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Whether a page has text at all: only its bytes tell.
@@ -109,29 +169,7 @@ fn says_something(source: &Source<'_>, newest: &Newest) -> bool {
     look.and_then(|look| source.making.page(newest, &url, 0, &look)).is_some()
 }
 
-fn strays(source: &Source<'_>, crawl: CrawlId, reader: &Reader, found: &mut Comparison) -> Result<(), FollowError> {
-    let searcher = reader.searcher();
-    for segment in searcher.segment_readers() {
-        for document in segment.doc_ids_alive() {
-            let Some(url) = url_of(reader, segment, document)? else { continue };
-            let key = SeenKey::of(source.making.prints, crawl, &url);
-            let state = read::seen_state(source.storage, key)?;
-            let waits = matches!(state, Some(UrlState::Waiting { .. }));
-            if !waits && source.wanted.newest(source.storage, key, state)?.is_none() {
-                found.stray += 1;
-                found.tell(format_args!("{url} is in the index and does not belong there"));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn url_of(reader: &Reader, segment: &SegmentReader, document: DocId) -> Result<Option<PageUrl>, IndexError> {
-    let failed = |e| reader.failed(e);
-    let store = segment.get_store_reader(1).map_err(|e| failed(e.into()))?;
-    let document: TantivyDocument = store.get(document).map_err(failed)?;
-    let card = document.get_first(reader.fields().card).and_then(|value| value.as_str());
-    let card = card.and_then(|card| serde_json::from_str::<serde_json::Value>(card).ok());
-    let url = card.as_ref().and_then(|card| card["url"].as_str());
-    Ok(url.and_then(|url| PageUrl::from_canonical(url).ok()))
+fn url_of(card: &str) -> Option<PageUrl> {
+    let card: serde_json::Value = serde_json::from_str(card).ok()?;
+    PageUrl::from_canonical(card["url"].as_str()?).ok()
 }

@@ -37,6 +37,8 @@ mod holders;
 mod hostile;
 #[cfg(feature = "faults")]
 mod hubs;
+#[cfg(all(feature = "rocksdb", feature = "search", feature = "faults"))]
+mod index;
 #[cfg(feature = "faults")]
 mod kill;
 mod ledger;
