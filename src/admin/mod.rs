@@ -34,6 +34,7 @@ mod problem;
 pub mod reports;
 pub mod retry;
 mod routes;
+pub mod search;
 mod seeds;
 mod server;
 pub mod settings;

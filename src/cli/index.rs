@@ -24,14 +24,14 @@ use crate::storage::{RocksStorage, feed, folder, read};
 use crate::telemetry::log::escaped;
 
 /// A data folder at rest.
-struct AtRest {
-    rules: Rules,
-    storage: RocksStorage,
-    prints: Fingerprinter,
+pub(super) struct AtRest {
+    pub rules: Rules,
+    pub storage: RocksStorage,
+    pub prints: Fingerprinter,
     folder: Folder,
     log: FeedLog,
     /// Number of the feed's last entry.
-    high: u64,
+    pub high: u64,
 }
 
 /// Carries out a command.
@@ -55,7 +55,7 @@ pub fn run(args: &IndexArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
 type Told = (Value, String);
 
 impl AtRest {
-    fn open(rules: Rules) -> Result<Self, CliError> {
+    pub fn open(rules: Rules) -> Result<Self, CliError> {
         crate::base::disk::outlive_file_limit()?;
         let dir = &rules.settings.store.data_dir;
         let none = || CliError::usage(format!("{} holds no crawl", escaped(&dir.display().to_string())));
@@ -68,7 +68,7 @@ impl AtRest {
         Ok(Self { prints, folder, log, high: counters.fed, storage, rules })
     }
 
-    fn with<T>(&self, work: impl FnOnce(Source<'_>) -> Result<T, FollowError>) -> Result<T, CliError> {
+    pub fn with<T>(&self, work: impl FnOnce(Source<'_>) -> Result<T, FollowError>) -> Result<T, CliError> {
         let (saved, warc, faults) = (Saved::new(&self.rules), self.rules.settings.warc_dir(), Faults::default());
         work(index_source(&self.storage, (&self.rules, &self.prints), (&warc, &saved), &faults)).map_err(failed)
     }
@@ -107,7 +107,7 @@ impl AtRest {
     }
 
     /// The generation that answers, with its number.
-    fn answering(&self) -> Result<Option<(u32, Reader)>, CliError> {
+    pub fn answering(&self) -> Result<Option<(u32, Reader)>, CliError> {
         let numbers = self.folder.numbers();
         let current = self.folder.current().filter(|number| numbers.contains(number));
         let Some(number) = current.or(numbers.last().copied()) else { return Ok(None) };

@@ -9,6 +9,7 @@ mod ctl;
 pub mod exit;
 mod fetch;
 mod gather;
+mod hits;
 #[cfg(all(feature = "rocksdb", feature = "search"))]
 mod index;
 mod inspect;
@@ -16,6 +17,8 @@ mod inspect_page;
 mod inspect_sitemap;
 mod progress;
 mod run;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod search;
 #[cfg(test)]
 mod tests;
 mod why;
@@ -43,6 +46,14 @@ use index::run as index_of_folder;
 
 #[cfg(not(all(feature = "rocksdb", feature = "search")))]
 fn index_of_folder(_: &args::IndexArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB or the feature `search`: there is no index"))
+}
+
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+use search::run as search_folder;
+
+#[cfg(not(all(feature = "rocksdb", feature = "search")))]
+fn search_folder(_: &args::SearchArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
     Err(CliError::usage("built without RocksDB or the feature `search`: there is no index"))
 }
 
@@ -79,6 +90,10 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Index(args) => {
             let done = index_of_folder(&args, out);
+            in_json(args.json, done, out)
+        }
+        Command::Search(args) => {
+            let done = search_folder(&args, out);
             in_json(args.json, done, out)
         }
         Command::Ctl(args) => {

@@ -11,7 +11,9 @@ use super::newest::{Newest, Wanted, id};
 use super::schema::{SCHEMA, Stand, WORDS};
 use super::writer::Writer;
 use crate::base::fault::{Fault, Faults, Injected};
-use crate::domain::url::PageUrl;
+use crate::config::{IndexSection, NoIndex};
+use crate::domain::fingerprint::Fingerprinter;
+use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::storage::keys::{Key, KeyRange, SeenKey, successor};
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::values::{FeedEntry, UrlState};
@@ -227,7 +229,18 @@ impl<'a> Follower<'a> {
     }
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// By the settings of a crawl: its canonical form and keys of URLs, its archive and who reads it.
+    pub fn of(
+        storage: &'a dyn Storage,
+        (settings, canon, prints): (&IndexSection, &'a Canonicaliser, &'a Fingerprinter),
+        (warc, eyes): (&'a Path, &'a dyn Eyes),
+        faults: &'a Faults,
+    ) -> Self {
+        let max_text = usize::try_from(settings.max_text).unwrap_or(usize::MAX);
+        let making = Making { canon, prints, max_text, keywords: settings.keywords };
+        Self { storage, warc, eyes, making, wanted: Wanted { noindex: settings.noindex == NoIndex::Ignore }, faults }
+    }
     /// Passes a fault point.
     ///
     /// # Errors
@@ -240,7 +253,7 @@ impl Source<'_> {
     }
 
     /// The stored response, as far as it can be had.
-    pub(super) fn read(&self, newest: &Newest, url: &PageUrl) -> Option<Picked> {
+    pub fn read(&self, newest: &Newest, url: &PageUrl) -> Option<Picked> {
         let place = newest.place.as_ref()?;
         let picked = response_at(self.warc, &place.file, place.offset, MOST);
         picked.inspect_err(|e| log::debug!("a page is put into the index without its text: url={url} error={e}")).ok()

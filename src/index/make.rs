@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::entry::Entry;
 use super::newest::{Newest, id};
-use crate::content::html::{LinkKind, Page};
+use crate::content::html::Page;
 use crate::content::modules::{HeaderDirectives, leads};
 use crate::domain::card::{Block, Card, Find};
 use crate::domain::fingerprint::{Fingerprinter, UrlKey};
@@ -147,9 +147,8 @@ impl Making<'_> {
     fn links(&self, entry: &mut Entry, url: &PageUrl, page: &Page) {
         let head = HeaderDirectives::default();
         for lead in leads(self.canon, url, Some(page), &head) {
-            let leads = matches!(lead.kind, LinkKind::A | LinkKind::Area | LinkKind::Frame | LinkKind::Iframe);
             let Ok(target) = lead.url else { continue };
-            if lead.nofollow || !leads || target == *url {
+            if lead.nofollow || !lead.kind.leads() || target == *url {
                 continue;
             }
             let key = link_key(self.prints.url(&target));

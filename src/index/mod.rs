@@ -4,6 +4,7 @@
 //! The only room that knows the library underneath (tantivy); without the feature `search` there is no index.
 
 mod error;
+mod links;
 mod query;
 mod room;
 mod tokenizer;
@@ -17,8 +18,8 @@ pub mod rank;
 pub mod reader;
 pub mod schema;
 pub mod search;
-pub mod snippet;
 pub mod served;
+pub mod snippet;
 pub mod verify;
 pub mod writer;
 
@@ -32,8 +33,8 @@ pub use rank::{Links, Sort};
 pub use reader::Reader;
 pub use schema::{Fields, Stand};
 pub use search::{Found, Hit, Search, Why};
-pub use snippet::{Piece, snippet};
 pub use served::{Doing, Served};
+pub use snippet::{Piece, snippet};
 pub use writer::Writer;
 
 #[cfg(test)]

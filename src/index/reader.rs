@@ -93,7 +93,7 @@ impl Reader {
         self.searcher().num_docs()
     }
 
-    fn failed(&self, source: tantivy::TantivyError) -> IndexError {
+    pub(super) fn failed(&self, source: tantivy::TantivyError) -> IndexError {
         IndexError::Library { doing: "read", dir: self.dir.clone(), source }
     }
 

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use tantivy::columnar::Column;
 use tantivy::query::{EnableScoring, Query, Weight};
-use tantivy::schema::{IndexRecordOption, Value};
+use tantivy::schema::Value;
 use tantivy::{DocAddress, DocId, DocSet, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use super::entry::ID;
 use super::error::IndexError;
+use super::links::living;
 use super::query::Queries;
 use super::rank::{Links, Sort, factors};
 use super::reader::Reader;
@@ -333,19 +334,4 @@ fn counts(weight: &dyn Weight, segment: &SegmentReader, doc: DocId) -> tantivy::
     let mut scorer = weight.scorer(segment, 1.0)?;
     let found = if scorer.doc() < doc { scorer.seek(doc) } else { scorer.doc() };
     Ok((found == doc).then(|| f64::from(scorer.score())))
-}
-
-/// Documents with a term that were not deleted.
-pub(super) fn living(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
-    let mut count = 0;
-    for segment in searcher.segment_readers() {
-        let index = segment.inverted_index(term.field())?;
-        let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
-        let mut doc = postings.doc();
-        while doc != TERMINATED {
-            count += u64::from(!segment.is_deleted(doc));
-            doc = postings.advance();
-        }
-    }
-    Ok(count)
 }

@@ -10,13 +10,12 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 
 use super::{Deaths, Ending, LOOK, Last, acknowledge};
-use crate::config::{IndexSection, NoIndex};
 use crate::crawl::node::Node;
 use crate::crawl::parser::inspect::Saved;
 use crate::crawl::rules::Rules;
 use crate::domain::fingerprint::Fingerprinter;
 use crate::index::generations::Plan;
-use crate::index::{Doing, Eyes, Folder, FollowError, Follower, Making, Reader, Source, Wanted, Writer};
+use crate::index::{Doing, Eyes, Folder, FollowError, Follower, Reader, Source, Writer};
 use crate::storage::keys::SeenKey;
 use crate::storage::{Storage, feed};
 
@@ -53,10 +52,7 @@ pub fn source<'a>(
     (warc, eyes): (&'a Path, &'a dyn Eyes),
     faults: &'a crate::base::fault::Faults,
 ) -> Source<'a> {
-    let IndexSection { max_text, keywords, noindex, .. } = rules.settings.index;
-    let max_text = usize::try_from(max_text).unwrap_or(usize::MAX);
-    let making = Making { canon: &rules.canon, prints, max_text, keywords };
-    Source { storage, warc, eyes, making, wanted: Wanted { noindex: noindex == NoIndex::Ignore }, faults }
+    Source::of(storage, (&rules.settings.index, &rules.canon, prints), (warc, eyes), faults)
 }
 
 impl Life<'_> {

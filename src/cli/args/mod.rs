@@ -4,6 +4,7 @@ mod checkpoint;
 mod ctl;
 mod index;
 mod inspect;
+mod search;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub use checkpoint::{CheckpointArgs, CheckpointCommand};
 pub use ctl::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
 pub use index::{IndexArgs, IndexCommand};
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
+pub use search::{SearchArgs, Wanted};
 
 use super::exit::{CliError, Exit};
 use crate::config::LogFormat;
@@ -56,6 +58,8 @@ pub enum Command {
     Checkpoint(CheckpointArgs),
     /// The index of pages of a crawl at rest: make it, look at it, compare it with what is stored
     Index(IndexArgs),
+    /// Search the pages of a crawl at rest
+    Search(SearchArgs),
     /// Print the completions of a shell, such as: lycosa completions bash > /etc/bash_completion.d/lycosa
     Completions {
         /// Which
