@@ -395,7 +395,7 @@ mod tests {
     fn a_hit_tells_its_links_its_like_and_how_it_came_to_its_place() {
         let dir = tempfile::tempdir().unwrap();
         let found = found(&reader(dir.path()), "mime:text/html -spider OR ant", Sort::InLinks, &|| false);
-        assert_eq!(ids(&found), "35");
+        assert_eq!(ids(&found), "3");
         let found =
             super::tests::found(&reader(tempfile::tempdir().unwrap().path()), "lang:en", Sort::InLinks, &|| false);
         let first = &found.hits[0];

@@ -30,6 +30,9 @@ pub struct Piece {
 /// What was looked for, and where: bytes of a text, and which of the words.
 type Match = (Range<usize>, usize);
 
+/// A token, and the bytes where it stands.
+type Stands<'t> = (Cow<'t, str>, Range<usize>);
+
 /// About 240 characters in a row of a page with most of the words that were looked for; none when none is there. `stem`: of the page's
 /// language.
 pub fn snippet(blocks: &[Block], wanted: &[&Sought], stem: Option<Stem>) -> Option<Vec<Piece>> {
@@ -84,7 +87,7 @@ impl Marker<'_> {
 
     /// Where they are, in order; what lies within another is left out.
     fn matches(&self, formed: &str) -> Vec<Match> {
-        let mut at: BTreeMap<u32, Vec<(Cow<'_, str>, Range<usize>)>> = BTreeMap::new();
+        let mut at: BTreeMap<u32, Vec<Stands<'_>>> = BTreeMap::new();
         tokens(formed, 0, |token| {
             // A pair over a line's end stands apart in the text.
             let same = formed.get(token.start..token.end).filter(|text| *text == token.text);

@@ -76,6 +76,8 @@ mod rules;
 mod sandbox;
 #[cfg(feature = "faults")]
 mod saturated;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod search;
 mod service;
 mod site;
 mod sitemaps;

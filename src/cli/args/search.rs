@@ -9,8 +9,8 @@ use crate::cli::args::SettingsArgs;
 /// What comes first, and how much is told: shared with `lycosa ctl search`.
 #[derive(Clone, Debug, Args)]
 pub struct Wanted {
-    /// Words, "phrases", -word, a OR b, word*, title: url: key: host: site: lang: mime: links: since: before:
-    #[arg(required = true, allow_hyphen_values = true)]
+    /// Words, "phrases", -word, a OR b, word*, title: url: key: host: site: lang: mime: links: since: before: (in quotes, or behind --)
+    #[arg(required = true)]
     pub query: Vec<String>,
     /// At most so many pages
     #[arg(long, value_name = "N", default_value_t = 10)]
