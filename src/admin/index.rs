@@ -80,7 +80,7 @@ fn view(node: &Node) -> Result<IndexView, ControlError> {
     let stand = reader.as_ref().map(|reader| reader.stand()).transpose().map_err(unread)?.flatten().unwrap_or_default();
     let shown = node.crawl.progress.fed.borrow().unwrap_or(0);
     let building =
-        (told.writes != told.answers).then(|| BuildingView { generation: told.writes, seq: told.written.seq });
+        (told.writes != told.answers).then_some(BuildingView { generation: told.writes, seq: told.written.seq });
     Ok(IndexView {
         enabled: node.crawl.live().settings.index.enabled,
         doing: told.doing.as_str().into(),

@@ -77,6 +77,8 @@ pub struct Follower<'a> {
 
 /// A page to look at: the entry that says so, and what is to be in the index.
 type Due = (u64, SeenKey, Option<Newest>);
+/// Pages to look at, and where one stands behind them.
+type Batch = (Vec<Due>, (u64, Option<String>));
 
 impl<'a> Follower<'a> {
     /// Goes on where the index is, which is true up to `stand`; an empty one begins. `log`: the feed, of which `trimmed` entries are gone and
@@ -166,7 +168,7 @@ impl<'a> Follower<'a> {
     }
 
     /// What the next entries ask for, and where one stands behind them.
-    fn entries(&self, shown: u64) -> Result<(Vec<Due>, (u64, Option<String>)), FollowError> {
+    fn entries(&self, shown: u64) -> Result<Batch, FollowError> {
         let storage = self.source.storage;
         let range = KeyRange::feed(self.stand.seq, shown);
         let mut entries = read::scan::<Feed>(storage, &range, BATCH)?;
@@ -186,7 +188,7 @@ impl<'a> Follower<'a> {
     }
 
     /// The next pages in the order of their keys, for a feed whose beginning is gone.
-    fn pages_behind(&self, after: &str) -> Result<(Vec<Due>, (u64, Option<String>)), FollowError> {
+    fn pages_behind(&self, after: &str) -> Result<Batch, FollowError> {
         let storage = self.source.storage;
         let mut from = HEXLOWER.decode(after.as_bytes()).unwrap_or_default();
         let mut due = Vec::new();

@@ -89,7 +89,7 @@ impl Making<'_> {
         let Newest { key, page, changed, stale, .. } = newest;
         let listed = |texts: &[&str]| {
             let mut list = Texts::new(usize::MAX);
-            texts.iter().for_each(|text| _ = list.add(text));
+            texts.iter().for_each(|text| list.add(text));
             list.tokens
         };
         let words = url.as_str().split_once("://").map_or(url.as_str(), |(_, rest)| rest);

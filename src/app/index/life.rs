@@ -142,6 +142,9 @@ impl Life<'_> {
             let now = node.clock.uptime();
             let is_due = since.is_some_and(|since| now.saturating_sub(since) >= settings.refresh);
             let caught_up = follower.has(shown);
+            if is_due && last.is_some() {
+                log::info!("index: takes in what is left: entry={} of={shown}", follower.stand().seq);
+            }
             let swaps = caught_up && plan.answers != plan.writes;
             if follower.is_dirty() && (is_due || swaps || caught_up && last.is_some()) {
                 self.commit(&mut follower, folder)?;

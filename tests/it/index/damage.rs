@@ -19,7 +19,7 @@ fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
     let dir = folder.generation(folder.current().unwrap());
     let mut files: Vec<_> =
         fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).filter(|path| path.is_file()).collect();
-    files.retain(|path| !path.extension().is_some_and(|e| e == "lock"));
+    files.retain(|path| path.extension().is_none_or(|e| e != "lock"));
     files.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).unwrap().len()));
     files
 }
