@@ -30,10 +30,11 @@ done
 echo "practice: no SEED given, so a practice web of 8 hosts is crawled, served on $address by this machine." >&2
 echo "practice: your own site: make run SEED=https://your.site/ CONTACT=you@your.site" >&2
 outcome=0
-"$binary" run --seed http://h0.test/ --data "$data" --until-done \
+"$binary" run --seed http://h0.test/ --data "$data" --until-done --index \
     --allow-net "127.0.0.1/32:${address##*:}" \
     --set "dns.overrides={ \"*.test\" = \"$address\" }" \
     --set scope.mode=any --set politeness.min_delay=20ms --set politeness.delay_factor=1 \
     --set disk.pause_below=100MB --set admin.listen=127.0.0.1:0 "$@" || outcome=$?
 echo "practice: the pages are in $data/warc" >&2
+[ "$outcome" -ne 0 ] || echo "practice: search them: $binary search 'winter river' --data $data" >&2
 exit "$outcome"

@@ -13,6 +13,7 @@
 //! | [`telemetry`] | log, metrics, events, status, what to do about a trouble |
 //! | [`config`] | TOML, environment and flags become checked settings |
 //! | [`export`] | the pages of a data folder in forms that others read |
+//! | [`index`] | the index of pages: its documents, writer, reader, generations; who follows the feed into it; the only importer of tantivy |
 //! | [`crawl`] | the actors, their supervision, and what they share; the rules in force and their changes |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
 //! | [`app`] | composition root: the only place that names every actor and its thread; starts, watches and ends a crawl |
@@ -103,6 +104,8 @@ pub mod crawl;
 pub mod document;
 pub mod domain;
 pub mod export;
+#[cfg(feature = "search")]
+pub mod index;
 pub mod net;
 pub mod recovery;
 #[cfg(test)]

@@ -104,6 +104,32 @@ def explain(page):
     expect(page.locator("#explained")).to_be_hidden()
 
 
+def hits(page, text):
+    """How many pages are found."""
+    page.locator("#find-text").fill(text)
+    page.locator("#find-text").press("Enter")
+    expect(page.locator("#found p").first).not_to_have_text("looking …")
+    return page.locator("#found .hits li").count()
+
+
+def pages_are_found(page):
+    """The index follows the crawl: what is stored is found a moment later."""
+    until("pages are found", lambda: hits(page, "practice") == 10)
+    expect(page.locator("#found mark").first).to_be_visible()
+    page.locator("#found button", has_text="More").click()
+    until("more of them", lambda: page.locator("#found .hits li").count() == 20)
+    page.locator("#find-site").fill("h1.test")
+    until("those of one site", lambda: hits(page, "practice") > 0 and all("://h1.test/" in text for text in page.locator("#found .address").all_inner_texts()))
+    page.locator("#found button", has_text="stored text").first.click()
+    expect(page.locator("#found .stored").first).to_contain_text("practice")
+    page.locator("#find-site").fill("")
+    until("markup is found as text", lambda: hits(page, "title:taken") > 0 and "<script>" in page.locator("#found h3").first.inner_text())
+    hits(page, "nofield:x")
+    expect(page.locator("#found")).to_contain_text("there is no field")
+    page.locator("#found button").last.click()
+    expect(page.locator("#found")).to_be_hidden()
+
+
 def markup_stays_text(page):
     """evil.test has a title and links full of markup; they come as events and as URLs."""
     page.locator("#kinds button", has_text="all").click()
@@ -136,7 +162,7 @@ def keyboard_reaches_everything(page):
         expect(page.locator(f"#{part} summary")).to_be_focused()
         page.keyboard.press("Enter")
         expect(page.locator(f"#{part}")).not_to_have_attribute("open", "")
-    wanted = {"skip", "pause", "seeds", "checkpoint", "stop", "url", "host-filter"}
+    wanted = {"skip", "pause", "seeds", "checkpoint", "stop", "find-text", "url", "host-filter"}
     assert wanted <= reached, wanted - reached
     page.locator("#pause").focus()
     page.keyboard.press("Enter")
@@ -181,7 +207,7 @@ def main():
             print("a token for looking switches off what commands, and says so")
             return
         with looking(browser, options.url) as page:
-            checks = [numbers_change, tools.waiting_is_a_quiet_line_and_only_what_blocks_a_banner, pipeline_lives, actors_are_told, hosts_are_listed, pause_and_resume, add_seeds, explain, checkpoint, markup_stays_text, keyboard_reaches_everything]
+            checks = [numbers_change, tools.waiting_is_a_quiet_line_and_only_what_blocks_a_banner, pipeline_lives, actors_are_told, hosts_are_listed, pause_and_resume, add_seeds, explain, checkpoint, pages_are_found, markup_stays_text, keyboard_reaches_everything]
             checks += [tools.the_axis_has_round_times_and_says_how_much_there_is, tools.hosts_are_found_on_the_daemon, tools.orders_to_a_host]
             checks += [tools.rules_are_tried_then_made_and_taken_back, tools.a_rule_made_wider_readmits, tools.errors_are_tried_again]
             checks += [tools.jobs_are_listed_and_cancelled, tools.reports_are_read_and_saved, tools.dead_links_are_shown_with_all_pages_that_hold_them]

@@ -11,8 +11,8 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    actors, crawl, events, exports, feed, holders, hosts, jobs, orders, pages, paging, pipeline, probes, reports,
-    retry, settings, statistics, ui, url_lists, urls, why_idle,
+    actors, crawl, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline, probes, reports,
+    retry, search, settings, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -89,6 +89,10 @@ routes! {
     "/api/v1/snapshot" => get pages::snapshot::snapshot;
     "/api/v1/feed" => get feed::feed;
     "/api/v1/feed/consumers" => get feed::consumers;
+    "/api/v1/search" => get search::search;
+    "/api/v1/links" => get search::links;
+    "/api/v1/index" => get index::status;
+    "/api/v1/index/rebuild" => post index::rebuild;
     "/api/v1/feed/consumers/{name}" => get feed::consumer, put feed::acknowledge, delete feed::forget;
     "/api/v1/exports" => get exports::list, post exports::begin;
     "/api/v1/exports/{name}" => get exports::download;

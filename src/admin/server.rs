@@ -142,7 +142,7 @@ fn serve(
 ) {
     let doc = Data::new(routes::describe());
     let (control, node, turns) = (Data::from(control), node.map(Data::from), pages::turns());
-    let (readers, senders) = (feed::readers(), exports::senders());
+    let (searches, readers, senders) = (super::search::turns(), feed::readers(), exports::senders());
     let build = move || {
         let node = node.clone();
         App::new()
@@ -152,6 +152,7 @@ fn serve(
             .app_data(turns.clone())
             .app_data(readers.clone())
             .app_data(senders.clone())
+            .app_data(searches.clone())
             .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
             .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
             .wrap(from_fn(parameters::known))

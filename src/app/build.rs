@@ -82,6 +82,8 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         telemetry: Telemetry::new(&parts.clock),
         actors: Actors::default(),
         jobs: Arc::default(),
+        #[cfg(feature = "search")]
+        index: crate::index::Served::default(),
         checkpoints: Arc::new(Semaphore::new(1)),
         stop: channel::Sender::new(None),
         crawl,

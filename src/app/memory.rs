@@ -13,7 +13,7 @@ use crate::crawl::node::Node;
 use crate::domain::memory::{MemoryPlan, TooLittle, permits_wanted};
 use crate::telemetry::StateChange;
 use crate::telemetry::machine::{MemoryLimit, memory_limit};
-use crate::telemetry::process::resident_bytes;
+use crate::telemetry::process::own_bytes;
 
 /// Who gets how much of `memory.max`; without it, of three quarters of what there is.
 ///
@@ -70,7 +70,7 @@ impl<'n> Governor<'n> {
     /// Looks how much memory is resident and asks for permits, or gives some back.
     pub fn look(&mut self) {
         let node = self.node;
-        let Some(mut resident) = resident_bytes() else { return };
+        let Some(mut resident) = own_bytes() else { return };
         if node.faults.pass("node.memory") == Some(Fault::Error) {
             resident = node.permits.memory.max;
         }

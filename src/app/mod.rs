@@ -5,6 +5,8 @@ mod checkpoint;
 mod control;
 mod disk;
 mod holds;
+#[cfg(feature = "search")]
+mod index;
 mod memory;
 mod next;
 mod notify;
@@ -46,6 +48,8 @@ use threads::Starters;
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
+#[cfg(feature = "search")]
+pub use index::source as index_source;
 pub use memory::plan as memory_plan;
 pub use run::{Outcome, ReadAgain, RunError, run};
 pub use watch::watch;

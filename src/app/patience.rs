@@ -9,7 +9,7 @@ use crate::base::units::roughly;
 use crate::config::CrawlSection;
 use crate::crawl::node::{Node, Stop};
 use crate::storage::values::Counters;
-use crate::telemetry::trouble::{CHECKPOINT, CLOCK, UPLOAD};
+use crate::telemetry::trouble::{CHECKPOINT, CLOCK, INDEX, UPLOAD};
 
 /// After so long without anything finished it is asked when there will be something to do.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -177,7 +177,7 @@ fn longest(crawl: &CrawlSection) -> Duration {
 /// When a request failed last.
 fn last_failure(node: &Node) -> Option<UnixMillis> {
     let latest =
-        node.telemetry.troubles.latest().filter(|(_, reason, _)| ![CHECKPOINT, CLOCK, UPLOAD].contains(reason));
+        node.telemetry.troubles.latest().filter(|(_, reason, _)| ![CHECKPOINT, CLOCK, INDEX, UPLOAD].contains(reason));
     latest.map(|(when, ..)| when)
 }
 

@@ -96,6 +96,8 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let uploader = Uploader::start(&node)?;
+    #[cfg(feature = "search")]
+    let indexer = super::index::Indexer::start(&node)?;
     let webhooks = Webhooks::start(&node)?;
     let (why, heeding, refused, left) = runtime.block_on(async {
         let heeding = heed(node.clone(), hangup, signals);
@@ -112,7 +114,10 @@ pub fn run<W>(
     let next_try = Some(UnixMillis(node.crawl.progress.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
     drop(watchdog); // the end has time-outs of its own
     let clean = running.shutdown(patience(&node, &why));
-    if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
+    let in_peace = matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time);
+    #[cfg(feature = "search")]
+    indexer.finish(in_peace);
+    if in_peace {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
     }
     webhooks.into_iter().for_each(|webhooks| webhooks.finish(&node, &why));

@@ -60,7 +60,7 @@ pub(super) fn absent(dir: &Path, error: StorageError) -> CliError {
     if dir.exists() {
         return refused(error);
     }
-    CliError::usage(format!("{} is not there, so there is no crawl in it; {NAME_IT}", shown(dir)))
+    CliError::usage(format!("{} is not there, so there is no crawl to look at; {NAME_IT}", shown(dir)))
 }
 
 pub(super) fn options(settings: &Settings) -> RocksOptions {

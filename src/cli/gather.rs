@@ -65,6 +65,7 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
     let number = |n: Option<u64>| n.map(|n| Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
     let flags = [
         ("--until-done", "crawl.until_done", args.until_done.then_some(Value::Boolean(true))),
+        ("--index", "index.enabled", args.index.then_some(Value::Boolean(true))),
         ("--max-pages", "crawl.max_pages", number(args.max_pages)),
         ("--max-time", "crawl.max_time", args.max_time.clone().map(Value::from)),
         ("--max-bytes", "crawl.max_bytes", args.max_bytes.clone().map(Value::from)),

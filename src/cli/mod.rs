@@ -11,6 +11,9 @@ pub mod exit;
 mod export;
 mod fetch;
 mod gather;
+mod hits;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod index;
 mod inspect;
 mod inspect_page;
 mod inspect_sitemap;
@@ -18,6 +21,8 @@ mod inspect_sitemap;
 mod interrupt;
 mod progress;
 mod run;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod search;
 #[cfg(test)]
 mod tests;
 mod why;
@@ -46,6 +51,22 @@ use export::run as export_folder;
 #[cfg(not(feature = "rocksdb"))]
 fn export_folder(_: &args::ExportArgs, _: Option<&str>, _: &mut dyn Write) -> Result<Exit, CliError> {
     Err(CliError::usage("built without RocksDB: there is no data folder to export"))
+}
+
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+use index::run as index_of_folder;
+
+#[cfg(not(all(feature = "rocksdb", feature = "search")))]
+fn index_of_folder(_: &args::IndexArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB or the feature `search`: there is no index"))
+}
+
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+use search::run as search_folder;
+
+#[cfg(not(all(feature = "rocksdb", feature = "search")))]
+fn search_folder(_: &args::SearchArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB or the feature `search`: there is no index"))
 }
 
 /// Carries out what was typed.
@@ -81,6 +102,14 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Checkpoint(args) => {
             let done = checkpoint::run(&args, out);
+            in_json(args.json, done, out)
+        }
+        Command::Index(args) => {
+            let done = index_of_folder(&args, out);
+            in_json(args.json, done, out)
+        }
+        Command::Search(args) => {
+            let done = search_folder(&args, out);
             in_json(args.json, done, out)
         }
         Command::Ctl(args) => {

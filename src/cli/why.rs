@@ -9,7 +9,7 @@ use crate::config::without_credentials;
 use crate::crawl::node::Stop;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::advice::{GENERAL, advice};
-use crate::telemetry::trouble::{CHECKPOINT, ROBOTS_UNREACHABLE, UPLOAD};
+use crate::telemetry::trouble::{CHECKPOINT, INDEX, ROBOTS_UNREACHABLE, UPLOAD};
 use crate::warc::date::iso;
 
 /// [`advice`] for what happened at a URL: it says which address or name to allow.
@@ -30,7 +30,7 @@ pub fn nothing_fetched(s: &StatusSnapshot, refused: &[RejectedSeed]) -> String {
         return told;
     }
     // What became of seeds says more than what became of links found on them.
-    let of_pages = |reason: &str| reason != UPLOAD && reason != CHECKPOINT;
+    let of_pages = |reason: &str| ![UPLOAD, CHECKPOINT, INDEX].contains(&reason);
     let of_links = |reason: &str| matches!(reason, "scope" | "malformed" | "too_long");
     let troubles = s.troubles.iter().filter(|(reason, _)| of_pages(reason));
     let most = troubles.max_by_key(|(reason, t)| (!of_links(reason), *reason != ROBOTS_UNREACHABLE, t.count));

@@ -31,6 +31,7 @@ pub struct FileForm {
     pub store: StoreSection,
     pub feed: FeedSection,
     pub export: ExportSection,
+    pub index: IndexSection,
     pub durability: DurabilitySection,
     pub checkpoint: CheckpointSection,
     pub disk: DiskSection,

@@ -103,6 +103,8 @@ impl Bench {
             telemetry,
             actors,
             jobs: Arc::default(),
+            #[cfg(feature = "search")]
+            index: Default::default(),
             checkpoints: Arc::new(Semaphore::new(1)),
             stop: watch::Sender::new(None),
             crawl,

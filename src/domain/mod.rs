@@ -1,5 +1,6 @@
 //! Pure rules of crawling: no tokio, actix, rocksdb, IO or clock. `now` is an argument.
 
+pub mod ask;
 pub mod card;
 #[cfg(test)]
 pub(crate) mod cases;
@@ -30,4 +31,5 @@ pub mod textprint;
 pub mod traps;
 pub mod url;
 pub mod usage;
+pub mod w3c_date;
 pub mod words;

@@ -1,6 +1,6 @@
 //! What a reason means to its reader, and what to do.
 
-use super::trouble::{CHECKPOINT, ROBOTS_UNREACHABLE, UPLOAD};
+use super::trouble::{CHECKPOINT, INDEX, ROBOTS_UNREACHABLE, UPLOAD};
 
 /// Where nothing better is known.
 pub const GENERAL: &str = "see the log";
@@ -41,6 +41,7 @@ pub fn advice(reason: &str) -> &'static str {
             "the address is not public; allow it with --allow-net, such as --allow-net 127.0.0.1/32"
         }
         UPLOAD => "the copy is tried again; check the place, the network, and the AWS_ variables",
+        INDEX => "the crawl goes on, and the index catches up; see the log and `lycosa ctl index`",
         CHECKPOINT => "the crawl goes on without it; see the log, and make one with `lycosa checkpoint create`",
         "scope" => "it lies outside the scope; widen it with --set scope.mode=domains (or any), or add it as a seed",
         "excluded" => "change scope.exclude or scope.deny_hosts",

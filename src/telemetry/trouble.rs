@@ -23,6 +23,8 @@ pub const CLOCK_ADVICE: &str = "see `timedatectl`; no wait is longer or shorter 
                                  the log) are as wrong as the clock was when they were written";
 /// A copy elsewhere failed and is tried again.
 pub const UPLOAD: &str = "upload_failed";
+/// The index of pages waits.
+pub const INDEX: &str = "index_failed";
 /// A checkpoint could not be made.
 pub const CHECKPOINT: &str = "checkpoint_failed";
 

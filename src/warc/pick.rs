@@ -152,21 +152,26 @@ pub fn opened_file(dir: &Path, file: &str) -> io::Result<File> {
 }
 
 impl Picked {
-    /// The first value of a field of the HTTP head; bytes that are no UTF-8 are replaced.
+    /// The fields of the HTTP head; bytes that are no UTF-8 are replaced.
+    pub fn fields(&self) -> Vec<(String, String)> {
+        let head = String::from_utf8_lossy(&self.head);
+        let found = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+        found.map(|(field, value)| (field.trim().to_owned(), value.trim().to_owned())).collect()
+    }
+
+    /// The first value of a field of the HTTP head.
     pub fn field(&self, name: &str) -> Option<String> {
-        self.fields(name).into_iter().next()
+        self.values(name).next()
     }
 
     /// All values of a field of the HTTP head joined by `, ` (RFC 9110 section 5.3); none if there is none.
     pub fn field_list(&self, name: &str) -> Option<String> {
-        let all = self.fields(name);
+        let all: Vec<String> = self.values(name).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
 
-    fn fields(&self, name: &str) -> Vec<String> {
-        let head = String::from_utf8_lossy(&self.head);
-        let found = head.lines().skip(1).filter_map(|line| line.split_once(':'));
-        let found = found.filter(|(field, _)| field.trim().eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.trim().to_owned()).collect()
+    fn values(&self, name: &str) -> impl Iterator<Item = String> {
+        let named = move |(field, value): (String, String)| field.eq_ignore_ascii_case(name).then_some(value);
+        self.fields().into_iter().filter_map(named)
     }
 }

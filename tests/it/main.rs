@@ -41,6 +41,8 @@ mod holders;
 mod hostile;
 #[cfg(feature = "faults")]
 mod hubs;
+#[cfg(all(feature = "rocksdb", feature = "search", feature = "faults"))]
+mod index;
 #[cfg(feature = "faults")]
 mod kill;
 mod ledger;
@@ -78,6 +80,8 @@ mod rules;
 mod sandbox;
 #[cfg(feature = "faults")]
 mod saturated;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod search;
 mod service;
 mod site;
 mod sitemaps;

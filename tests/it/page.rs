@@ -63,7 +63,9 @@ fn the_live_page_shows_the_crawl_steers_it_and_keeps_markup_text() {
     let overrides = format!("dns.overrides={{\"*.test\"=\"{test}\",\"evil.test\"=\"{bad}\"}}");
     let allow = format!("net.allow=[\"127.0.0.1/32:{}\",\"127.0.0.1/32:{}\"]", test.port(), bad.port());
     let deep = "crawl.max_depth=none"; // the pages of markup are one long chain
-    let crawl = Running::start(&mut sandbox, &["--set", &overrides, "--set", &allow, "--set", deep]);
+    let soon = "index.refresh=1s";
+    let sets = ["--set", &overrides, "--set", &allow, "--set", deep, "--set", soon, "--index"];
+    let crawl = Running::start(&mut sandbox, &sets);
     assert_eq!(crawl.post("/api/v1/seeds", "", "http://evil.test/\n").0, 200);
     if !browse(&format!("http://{}/", crawl.at), &[]) {
         crawl.daemon.signal(Signal::SIGTERM);

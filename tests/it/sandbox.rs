@@ -50,6 +50,12 @@ impl Sandbox {
         Self { web, folder, config, data: "data".into(), lives: 0 }
     }
 
+    /// A program with just these settings, for a site of the test's own.
+    pub fn alone(config: &str) -> Self {
+        let web = TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() };
+        Self { config: config.to_owned(), ..Self::with(web, "") }
+    }
+
     /// The folder in which the data folder is made, alone.
     pub fn disk(&self) -> PathBuf {
         self.folder.path().join("disk")

@@ -256,7 +256,7 @@ pub(super) async fn acknowledge(name: Path<String>, payload: Payload, node: Data
 /// Somebody reads the feed no more: nothing is kept for it.
 #[utoipa::path(delete, path = "/api/v1/feed/consumers/{name}", tag = "feed",
     params(("name" = String, Path, description = "Its name.")),
-    responses((status = 200, body = ConsumersView), Refusal<404>, Refusal<503>,
+    responses((status = 200, body = ConsumersView), Refusal<404>, Refusal<409>, Refusal<503>,
 ))]
 pub(super) async fn forget(name: Path<String>, node: Data<Node>) -> Answer {
     let name = name.into_inner();

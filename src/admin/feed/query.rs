@@ -17,7 +17,7 @@ use crate::domain::fingerprint::HostKey;
 use crate::storage::feed::{Item, Part, Stand, items, log};
 use crate::storage::ledger::Change;
 use crate::storage::read;
-use crate::storage::values::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedKind, FeedLog};
+use crate::storage::values::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedKind, FeedLog, INDEX};
 
 /// Entries of a page when nothing is said, and at most.
 const USUAL: usize = 100;
@@ -204,6 +204,7 @@ pub(super) async fn acknowledge(
     name: String,
     said: Acknowledged,
 ) -> Result<ConsumerView, ControlError> {
+    not_the_index(&name)?;
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(ControlError::Invalid(format!("{name:?} is no name: expected 1 to 64 of a-z, 0-9, '-' and '_'")));
@@ -238,7 +239,17 @@ pub(super) async fn acknowledge(
     if entered { Ok(view(&consumer, high)) } else { Err(full()) }
 }
 
+/// The index says itself how far it is.
+fn not_the_index(name: &str) -> Result<(), ControlError> {
+    if name == INDEX {
+        let detail = "the index of pages reads the feed under this name; switch it off with index.enabled=false";
+        return Err(ControlError::Refused(detail.into()));
+    }
+    Ok(())
+}
+
 pub(super) async fn forget(node: Arc<Node>, name: String) -> Result<ConsumersView, ControlError> {
+    not_the_index(&name)?;
     let all = stored(&node)?;
     if all.0.iter().all(|consumer| consumer.name != name) {
         return Err(nobody(&name, &all));

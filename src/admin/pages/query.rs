@@ -17,13 +17,13 @@ use crate::content::charset::detect_in_domain;
 use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
 use crate::crawl::node::Node;
+use crate::crawl::parser::inspect::Saved;
 use crate::document::decoded;
-use crate::domain::card::{Card, Find};
+use crate::domain::card::Card;
 use crate::storage::keys::{KeyRange, PageKey};
 use crate::storage::tables;
 use crate::storage::values::PageRecord;
 use crate::storage::{StorageError, read};
-use crate::warc::again::Again;
 use crate::warc::date::iso;
 use crate::warc::pick::{PickError, Picked, response_at};
 
@@ -56,7 +56,7 @@ pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> 
     let captures = captures(node, &target).map_err(unread)?;
     let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
     let card = match with_card {
-        true => Some(json!(card(node, &target, &stored(node, &target, capture)?, capture.sitemap.is_some()))),
+        true => Some(json!(card(node, &target, stored(node, &target, capture)?))),
         false => None,
     };
     let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
@@ -64,14 +64,9 @@ pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> 
 }
 
 /// The card of what is stored, read as the crawl reads a page.
-fn card(node: &Node, target: &Target, stored: &Picked, sitemap: bool) -> Option<Card> {
-    let rules = &node.crawl.rules;
-    let mut parse = rules.parse.clone();
-    parse.extract.card = true;
-    let (modules, canon) = (rules.modules.clone(), rules.canon.clone());
-    let again = Again { modules, rules: parse, max_decoded: MOST, canon };
-    let page = again.page(stored, &again.document(stored), &target.url, sitemap)?;
-    page.facts.card(target.url.as_str(), Find::Fill)
+fn card(node: &Node, target: &Target, picked: Picked) -> Option<Card> {
+    let (looked, _) = Saved::new(&node.crawl.rules).look(&target.url, picked);
+    looked.page?.facts.card(target.url.as_str(), node.crawl.rules.settings.index.keywords)
 }
 
 /// The bytes of one capture.

@@ -5,6 +5,7 @@ import { Bars } from "./bars.js";
 import { controls, showControls } from "./controls.js";
 import { $, el, say, show } from "./dom.js";
 import { lookUp, searching, whyIdle } from "./explain.js";
+import { finding } from "./find.js";
 import { bytes, count, rate, span, words } from "./format.js";
 import { hosts, lookAtHosts } from "./hosts.js";
 import { showIdle } from "./idle.js";
@@ -127,6 +128,7 @@ async function run() {
 
 controls(look);
 searching();
+finding();
 hosts();
 jobs();
 rules();

@@ -68,6 +68,13 @@ pub enum CtlCommand {
     Export(Box<ExportArgs>),
     /// List exports that a running crawl made, or download one
     Exports(ExportsArgs),
+    /// The index of pages: how far it is
+    #[command(after_help = "Examples: lycosa ctl index\n          lycosa ctl index rebuild")]
+    Index {
+        /// What to do with it; without this it is shown.
+        #[command(subcommand)]
+        order: Option<IndexOrder>,
+    },
     /// Whole reports as CSV, or with --json one object a line: dead links, seeds, hosts, statuses, types
     Report(ReportArgs),
     /// Start URLs: add some, list them
@@ -99,6 +106,14 @@ pub enum CtlCommand {
     /// Finish what is in flight, for ten seconds at most, and end
     #[command(after_help = "Example: lycosa ctl stop")]
     Stop,
+}
+
+/// `lycosa ctl index …`.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum IndexOrder {
+    /// Make it anew, beside the one that answers until it has caught up
+    #[command(after_help = "Example: lycosa ctl index rebuild")]
+    Rebuild,
 }
 
 /// `lycosa ctl seeds …`.

@@ -3,17 +3,21 @@
 mod checkpoint;
 mod ctl;
 mod export;
+mod index;
 mod inspect;
+mod search;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 pub use checkpoint::{CheckpointArgs, CheckpointCommand};
-pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
+pub use ctl::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
 pub use export::ExportArgs;
 pub(super) use export::formats;
+pub use index::{IndexArgs, IndexCommand};
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
+pub use search::{SearchArgs, Wanted};
 
 use super::exit::{CliError, Exit};
 use crate::config::LogFormat;
@@ -57,6 +61,10 @@ pub enum Command {
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere
     Checkpoint(CheckpointArgs),
+    /// The index of pages of a crawl at rest: make it, look at it, compare it with what is stored
+    Index(IndexArgs),
+    /// Search the pages of a crawl at rest
+    Search(SearchArgs),
     /// Print the completions of a shell, such as: lycosa completions bash > /etc/bash_completion.d/lycosa
     Completions {
         /// Which
@@ -95,6 +103,9 @@ pub struct RunArgs {
     /// End when nothing is left, and print a summary
     #[arg(long)]
     pub until_done: bool,
+    /// Make an index of the pages beside the crawl, for the search
+    #[arg(long)]
+    pub index: bool,
     /// First take up what was held back because many pages of its shape brought nothing new
     #[arg(long)]
     pub readmit_held_back: bool,

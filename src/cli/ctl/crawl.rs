@@ -9,8 +9,10 @@ use super::look::list;
 use super::table::{Column, Form, listed, table};
 use super::told::InForce;
 use super::{read, urls};
+use crate::admin::index::IndexView;
 use crate::admin::{Done, NewSeed, SeedReport};
-use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
+use crate::base::units::{counted, human_size};
+use crate::cli::args::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
 use crate::cli::checkpoint;
 use crate::cli::exit::CliError;
 use crate::cli::gather::read_input;
@@ -42,6 +44,8 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         }
         CtlCommand::Seeds(SeedsCommand::List { paging }) => list("/api/v1/reports/seeds", &[], paging),
         CtlCommand::Checkpoints => Ask::get("/api/v1/checkpoints"),
+        CtlCommand::Index { order: None } => Ask::get("/api/v1/index"),
+        CtlCommand::Index { order: Some(IndexOrder::Rebuild) } => Ask::post("/api/v1/index/rebuild", String::new()),
         CtlCommand::Host(host) => super::host::ask(host),
         CtlCommand::Urls(command) => urls::ask(command),
         CtlCommand::Snapshot(_)
@@ -65,6 +69,7 @@ pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<
         CtlCommand::Seeds(SeedsCommand::Add { said, .. }) => report(&read(answer)?, said),
         CtlCommand::Checkpoint => checkpoint::told_made(&read(answer)?),
         CtlCommand::Checkpoints => checkpoints(&read(answer)?),
+        CtlCommand::Index { .. } => index(&read(answer)?),
         CtlCommand::Urls(command) => urls::told(command, answer)?,
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
             let Done { done, still } = read(answer)?;
@@ -137,6 +142,26 @@ const CHECKPOINTS: &[Column] = &[
     Column("archive files", "/archive_files", Form::Plain),
     Column("by hand", "/by_hand", Form::Plain),
 ];
+
+/// How far the index is, in lines.
+fn index(view: &IndexView) -> String {
+    let IndexView { doing, documents, seq, behind, generation, bytes, failures, unread, bare, .. } = view;
+    if !view.enabled {
+        return "there is no index; `lycosa ctl set index.enabled=true` begins one\n".into();
+    }
+    let (of, size) = (counted(*documents, "document"), human_size(*bytes));
+    let mut text =
+        format!("{doing}: {of} up to entry {seq}, {behind} entries behind, generation {generation:04}, {size}\n");
+    if let Some(building) = &view.building {
+        text += &format!("generation {:04} is being built: up to entry {}\n", building.generation, building.seq);
+    }
+    if *failures > 0 || *unread > 0 {
+        let (failed, unread, bare) = (counted(*failures, "failure"), counted(*unread, "document"), bare.len());
+        text +=
+            &format!("{failed}; {unread} without their text, {bare} of them because the index died of their page\n");
+    }
+    text + &view.error.iter().map(|error| format!("waits: {}\n", escaped(error))).collect::<String>()
+}
 
 /// The oldest first, then what is damaged.
 fn checkpoints(listing: &Listing) -> String {

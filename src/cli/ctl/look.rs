@@ -14,7 +14,9 @@ use super::{escaped_part, read};
 use crate::admin::actors::ActorView;
 use crate::admin::why_idle::WhyIdle;
 use crate::base::units::parse_duration;
+use crate::cli::args::Wanted;
 use crate::cli::exit::CliError;
+use crate::cli::hits;
 use crate::telemetry::log::escaped;
 
 /// The commands.
@@ -30,6 +32,24 @@ pub enum LookCommand {
         /// Everything that is known, not only what decides
         #[arg(long)]
         all: bool,
+    },
+    /// Search the pages that were stored
+    #[command(
+        after_help = "Examples: lycosa ctl search wolf spider\n          lycosa ctl search '\"wolf spider\" site:example.org' --sort newest\n\
+    The whole language: docs/search.md"
+    )]
+    Search(Wanted),
+    /// Pages that link to a page; with --out those that it links to
+    #[command(after_help = "Example: lycosa ctl links example.org/page")]
+    Links {
+        /// The URL; without a scheme that one is taken which the crawl knows it by
+        url: String,
+        /// What it links to
+        #[arg(long)]
+        out: bool,
+        /// Which part.
+        #[command(flatten)]
+        paging: PagingArgs,
     },
     /// Say why nothing is happening
     #[command(after_help = "Example: lycosa ctl why-idle")]
@@ -157,6 +177,21 @@ pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
     Ok(match command {
         LookCommand::Explain { url, .. } => Ask::get(path("/api/v1/explain", &[("url", Some(url.clone()))])),
         LookCommand::WhyIdle => Ask::get("/api/v1/why-idle"),
+        LookCommand::Search(wanted) => {
+            let explain = wanted.explain.then(|| "1".to_owned());
+            let limit = Some(wanted.limit.clamp(1, 100).to_string());
+            let query = [
+                ("q", Some(wanted.text())),
+                ("limit", limit),
+                ("sort", Some(wanted.sort.clone())),
+                ("explain", explain),
+            ];
+            Ask::get(path("/api/v1/search", &query))
+        }
+        LookCommand::Links { url, out, paging } => {
+            let direction = if *out { "out" } else { "in" };
+            list("/api/v1/links", &[("url", &Some(url.clone())), ("direction", &Some(direction.into()))], paging)
+        }
         LookCommand::Statistics { since, points } => {
             let since = since.as_secs().max(1).to_string();
             let query = [("since", Some(since)), ("points", Some(points.to_string()))];
@@ -242,6 +277,8 @@ pub(super) fn told(command: &LookCommand, answer: &str) -> Result<String, CliErr
     Ok(match command {
         LookCommand::Explain { all, .. } => explanation(read(answer)?, *all),
         LookCommand::WhyIdle => idle(&read(answer)?),
+        LookCommand::Search(_) => hits::told(&read(answer)?),
+        LookCommand::Links { .. } => hits::links_told(&read(answer)?),
         LookCommand::Statistics { .. } => statistics(&read(answer)?),
         LookCommand::Hosts { .. } => listed(&read(answer)?, HOSTS),
         LookCommand::Robots(args) => host::robots_told(args, &read(answer)?),

@@ -13,7 +13,8 @@ use self::access::{check_connections, check_cookies, check_credentials, check_pr
 use self::crawl::{agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
 use self::fetch::{check_dns, check_extract, check_fetch, check_net, check_pages, check_sitemaps, check_timeouts};
 use self::store::{
-    check_checkpoint, check_dedup, check_disk, check_exact, check_export, check_feed, check_log, check_memory,
+    check_checkpoint, check_dedup, check_disk, check_exact, check_export, check_feed, check_index, check_log,
+    check_memory,
     check_store, check_supervision, check_webhooks, listen,
 };
 use super::file::FileForm;
@@ -77,6 +78,7 @@ impl Settings {
         check_store(&form.store)?;
         check_feed(&form.feed)?;
         check_export(&form.export)?;
+        check_index(&form.index)?;
         check_exact(&form.store, &form.fetch)?;
         check_supervision(&form.supervision, form.fetch.slowest())?;
         check_connections(&form.fetch)?;

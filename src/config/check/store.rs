@@ -61,6 +61,12 @@ pub(super) fn check_export(export: &ExportSection) -> Checked {
     ensure(!export.dir.as_os_str().is_empty(), "export.dir", || "must name a folder".into())
 }
 
+pub(super) fn check_index(index: &IndexSection) -> Checked {
+    within("index.memory", index.memory, 16 << 20, 2 << 30)?;
+    within("index.max_text", index.max_text, 4 << 10, 1 << 20)?;
+    ensure(index.refresh >= Duration::from_secs(1), "index.refresh", || "must be 1s or longer".into())
+}
+
 pub(super) fn check_checkpoint(checkpoint: &CheckpointSection) -> Checked {
     within("checkpoint.keep", checkpoint.keep, 1, 1_000)?;
     ensure(!checkpoint.dir.as_os_str().is_empty(), "checkpoint.dir", || "must name a folder".into())?;

@@ -110,6 +110,13 @@ names! {
     }
 }
 
+impl LinkKind {
+    /// It leads a reader to another page, and counts as a link of its page.
+    pub fn leads(self) -> bool {
+        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

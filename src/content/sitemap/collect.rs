@@ -1,8 +1,8 @@
 //! The entries of `<urlset>` and `<sitemapindex>`.
 
-use super::date::w3c_date;
 use super::{Entry, MAX_TEXT, begins_as_url};
 use crate::content::xml::{self, Collect, Fields};
+use crate::domain::w3c_date::w3c_date;
 
 /// Collects the entries. `<loc>` counts directly below `<url>`, `<sitemap>` or the root only: images and videos have theirs
 /// further down. Other languages of a page (`<xhtml:link rel="alternate">`) are entries of their own.

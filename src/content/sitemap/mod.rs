@@ -2,7 +2,6 @@
 
 mod choose;
 mod collect;
-mod date;
 mod lines;
 mod sites;
 

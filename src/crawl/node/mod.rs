@@ -98,6 +98,9 @@ pub struct Node {
     pub telemetry: Telemetry,
     pub actors: Actors,
     pub jobs: Arc<Jobs>,
+    /// The index of pages.
+    #[cfg(feature = "search")]
+    pub index: crate::index::Served,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
     /// Why the node ends, once it does.

@@ -119,6 +119,11 @@ impl Node {
         let consumers: Consumers = read::meta(&*self.storage, ()).ok().flatten().unwrap_or_default();
         let unread = consumers.held_after().map_or(0, |after| shown.saturating_sub(after));
         self.telemetry.metrics.feed(shown, unread);
+        #[cfg(feature = "search")]
+        if let Some(reader) = self.index.reader() {
+            let told = self.index.told();
+            self.telemetry.metrics.index(reader.documents(), shown.saturating_sub(told.committed), told.bytes);
+        }
         self.telemetry.metrics.clock_ahead(self.clock.ahead());
         let filter = self.crawl.filter.bytes.load(Ordering::Relaxed);
         self.telemetry.metrics.memory(self.permits.memory.max, stats.memory, filter);

@@ -11,7 +11,7 @@ mod phrases;
 mod site;
 mod tongue;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::kinds::names;
 use crate::domain::text::cut_at;
@@ -56,6 +56,8 @@ pub struct Said<'a> {
 
 names! {
     /// How keywords are found.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     Find {
         /// From the next source until there are ten.
         Fill = "fill";

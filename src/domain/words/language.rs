@@ -72,7 +72,7 @@ impl Scripts {
 
 /// The first part of a language tag, in lower case; three letters become two where there are two, and countries that are written in place
 /// of their language become that.
-fn subtag(tag: &str) -> Option<String> {
+pub fn subtag(tag: &str) -> Option<String> {
     let first = tag.trim().split(['-', '_', ',', ';', ' ']).next().unwrap_or_default().to_ascii_lowercase();
     if !matches!(first.len(), 2 | 3) || !first.bytes().all(|b| b.is_ascii_lowercase()) {
         return None;

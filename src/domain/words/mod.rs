@@ -4,16 +4,24 @@
 //! comes and stays. All is a function of the text alone.
 
 mod fold;
+mod forms;
 mod han;
 mod language;
+mod packed;
 mod split;
+mod stem;
 mod stop;
+mod tokens;
 
 pub use fold::fold;
+pub use forms::{Mapped, form};
 pub use han::{cut, is_han, rarity};
-pub use language::{language, three_letters};
+pub use language::{language, subtag, three_letters};
+pub use packed::{TokenList, unpacked};
 pub use split::{Han, Joint, Word, words};
+pub use stem::Stem;
 pub use stop::{Stops, is_number, says_nothing};
+pub use tokens::{BLOCK_GAP, Kind, LONGEST_TOKEN, Token, is_unspaced, ranked, tokens};
 
 #[cfg(test)]
 mod tests;

@@ -138,7 +138,7 @@ impl<'t> Words<'t> {
 }
 
 /// Bytes of the signs behind a word that belong to it: `++`, and `#` behind a letter or two.
-fn signs(rest: &str, word: &str) -> usize {
+pub(super) fn signs(rest: &str, word: &str) -> usize {
     let length = if rest.starts_with("++") && word.is_ascii() {
         2
     } else if rest.starts_with('#') && word.len() <= 2 && word.bytes().all(|b| b.is_ascii_alphabetic()) {

@@ -149,7 +149,127 @@ fn a_long_run_is_cut_in_linear_work() {
     assert_eq!(words(&long, Han::Chinese, usize::MAX).iter().map(|word| word.text.len()).sum::<usize>(), long.len());
 }
 
+#[test]
+fn what_is_found_in_a_form_is_marked_as_it_was_written() {
+    for (text, found, written) in [
+        ("Die STRASSE", "strasse", "STRASSE"),
+        ("Die Straße hier", "strasse", "Straße"),
+        ("圖書館", "图书", "圖書"),
+        ("e\u{301}tat Ｆull", "full", "Ｆull"),
+        ("Sil\u{ad}ben", "silben", "Sil\u{ad}ben"),
+        ("㈱", "株", "㈱"),
+    ] {
+        let mapped = Mapped::of(text);
+        assert_eq!(mapped.text, form(text), "{text}");
+        let start = mapped.text.find(found).unwrap();
+        assert_eq!(&text[mapped.written(start, start + found.len())], written, "{text}");
+    }
+}
+
+/// The tokens of a text that is not in its form yet.
+fn placed(text: &str) -> Vec<(String, u32, Kind)> {
+    let mut found = Vec::new();
+    tokens(&form(text), 0, |token| {
+        found.push((token.text.to_owned(), token.place, token.kind));
+        true
+    });
+    found
+}
+
+#[test]
+fn tokens_are_those_of_the_table() {
+    let table = include_str!("../../../tests/data/tokens.txt");
+    let count = crate::domain::cases::check(table, |[text]| {
+        let shown = placed(text).into_iter().map(|(text, place, kind)| match kind {
+            Kind::Whole => format!("={text}@{place}"),
+            Kind::Last => format!("{text}*@{place}"),
+            Kind::Word | Kind::Pair => format!("{text}@{place}"),
+        });
+        [shown.collect::<Vec<_>>().join(" ")]
+    });
+    assert!(count > 25);
+}
+
+#[test]
+fn a_token_that_is_too_long_leaves_its_place_empty() {
+    let long = "x".repeat(LONGEST_TOKEN + 1);
+    let texts: Vec<_> = placed(&format!("a {long} b")).into_iter().map(|(text, place, _)| (text, place)).collect();
+    assert_eq!(texts, [("a".into(), 0), ("b".into(), 2)]);
+}
+
+#[test]
+fn tokens_end_where_they_are_told_to() {
+    for text in ["a b c d", "état b c d", "中文分词", "a.b.c.d"] {
+        let mut count = 0;
+        tokens(text, 0, |_| {
+            count += 1;
+            count < 2
+        });
+        assert_eq!(count, 2, "{text}");
+    }
+}
+
+#[test]
+fn words_for_ranking_are_those_of_jieba_and_what_stands_by_itself() {
+    let mut found = Vec::new();
+    ranked(&form("在圖書館用搜索引擎 Rust 検索エンジン 한국어 ไทย"), |word| {
+        found.push(word.to_owned())
+    });
+    assert_eq!(found, ["在", "图书馆", "用", "搜索引擎", "检索", "エンジン", "한국어"]);
+}
+
+#[test]
+fn words_lose_the_endings_of_their_language() {
+    for (language, word, bare) in [
+        ("en", "spiders", "spider"),
+        ("en", "spider", "spider"),
+        ("de", "netze", "netz"),
+        ("fr", "araignees", "araigne"),
+        ("ru", "пауки", "паук"),
+        ("nb", "edderkoppene", "edderkopp"),
+    ] {
+        assert_eq!(Stem::of(language).unwrap().bare(word), bare, "{language}");
+    }
+    let norwegian = Stem::of("nn").unwrap();
+    assert_eq!(norwegian.term("nett"), "no:nett");
+    assert!(Stem::of("zh").is_none());
+}
+
 proptest! {
+    #[test]
+    fn a_form_stays_what_it_is(text in "[\\PC圖図\u{ad}\u{200d}]{0,40}") {
+        let once = form(&text).into_owned();
+        prop_assert_eq!(form(&once), once.as_str());
+    }
+
+    #[test]
+    fn ascii_is_parted_as_all_else_is(text in "[ab1 _.,:;'+#@-]{0,24}") {
+        let with = format!("{text} é");
+        let mut slow = placed(&with);
+        slow.pop();
+        prop_assert_eq!(placed(&text), slow);
+    }
+
+    #[test]
+    fn tokens_lie_in_order_and_within_the_text(text in "[\\PCa-z#+'’中文のア漢ไท한 _.]{0,60}") {
+        let text = form(&text);
+        let mut before = 0;
+        let end = tokens(&text, 7, |token| {
+            assert!(text.get(token.start..token.end).is_some_and(|piece| piece.replace(' ', "") == token.text));
+            assert!(token.place >= 7 && (token.place >= before || token.kind == Kind::Whole));
+            before = token.place;
+            true
+        });
+        prop_assert!(end >= before);
+    }
+
+    #[test]
+    fn every_stemmer_bears_every_word(word in "[\\PCaeiouçğşıßабвгءآαβγ]{0,30}") {
+        for language in ["ar", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pl", "pt", "ro", "ru", "sv", "tr"] {
+            Stem::of(language).unwrap().bare(&form(&word));
+        }
+    }
+
     #[test]
     fn folding_twice_is_folding_once(text in "\\PC{0,40}") {
         let once = fold(&text).into_owned();

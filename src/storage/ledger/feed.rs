@@ -13,11 +13,8 @@ use crate::storage::keys::{FeedKey, Key, KeyRange, SeenKey, after};
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, LastTime, PageRecord, Shown, UrlState,
+    Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, GONE, LastTime, PageRecord, Shown, UrlState,
 };
-
-/// Statuses of what is not there: not found, gone, taken away for a law.
-const GONE: [u16; 3] = [404, 410, 451];
 
 impl Ledger {
     /// Writes what became of a page; gives the number of its entry, 0 for one that is to be tried again.

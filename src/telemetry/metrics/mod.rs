@@ -37,6 +37,8 @@
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
 //! | `lycosa_clock_ahead_seconds`, `lycosa_store_queue_bytes`, `lycosa_store_sync_age_seconds` | gauge | |
 //! | `lycosa_feed_entries`, `lycosa_feed_unread` | gauge | |
+//! | `lycosa_index_documents`, `lycosa_index_behind`, `lycosa_index_bytes` | gauge | |
+//! | `lycosa_index_failures_total` | counter | |
 //! | `lycosa_clock_jumps_total` | counter | |
 //! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`](crate::base::disk::DiskFault)) |
 //! | `lycosa_storage_reopens_total` | counter | |

@@ -50,6 +50,10 @@ metrics! {
             "lycosa_feed_unread",
             "Entries of the feed that the slowest consumer which holds has not read; 0 when none holds"
         );
+        index: Gauge = gauge("lycosa_index_documents", "Documents of the index of pages that can be found");
+        index_behind: Gauge = gauge("lycosa_index_behind", "Entries of the feed that they lack");
+        index_bytes: Gauge = gauge_in("lycosa_index", "The index of pages on disk", Unit::Bytes);
+        index_failures: Counter = counter("lycosa_index_failures", "How often following the feed into the index failed");
         checkpoints: Each<Counter> = counters("lycosa_checkpoints", "Checkpoints, by result", RESULTS);
         checkpoint_last: Gauge = gauge_in(
             "lycosa_checkpoint_last_timestamp",
@@ -81,6 +85,18 @@ impl Metrics {
     pub fn feed(&self, shown: u64, unread: u64) {
         put(&self.0.stored.feed, shown);
         put(&self.0.stored.feed_unread, unread);
+    }
+
+    /// How far the index of pages is: documents, entries that they lack, bytes.
+    pub fn index(&self, documents: u64, behind: u64, bytes: u64) {
+        put(&self.0.stored.index, documents);
+        put(&self.0.stored.index_behind, behind);
+        put(&self.0.stored.index_bytes, bytes);
+    }
+
+    /// Following the feed into the index failed.
+    pub fn index_failed(&self) {
+        one_more(&self.0.stored.index_failures);
     }
 
     /// A checkpoint was made at this moment, or failed.

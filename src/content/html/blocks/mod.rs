@@ -4,7 +4,7 @@
 mod regions;
 
 use super::element::Element;
-use super::facts::{LinkKind, PageFacts};
+use super::facts::PageFacts;
 use super::fold::Fold;
 use super::tag::Tag;
 use crate::domain::card::{Block, Card, Find, Said, card, letters};
@@ -34,7 +34,6 @@ impl PageFacts {
     /// The card of the page at this canonical URL, when it was read for one.
     pub fn card(&self, url: &str, find: Find) -> Option<Card> {
         let ForCard { language, site_name, description, blocks } = self.for_card.as_deref()?;
-        let leads = |kind| matches!(kind, LinkKind::A | LinkKind::Area | LinkKind::Frame | LinkKind::Iframe);
         let said = Said {
             url,
             title: self.title.as_deref(),
@@ -44,7 +43,7 @@ impl PageFacts {
             og_description: description.as_deref(),
             language: language.as_deref(),
             blocks,
-            out_links: u32::try_from(self.links.iter().filter(|link| leads(link.kind)).count()).unwrap_or(u32::MAX),
+            out_links: u32::try_from(self.links.iter().filter(|link| link.kind.leads()).count()).unwrap_or(u32::MAX),
         };
         Some(card(&said, find))
     }

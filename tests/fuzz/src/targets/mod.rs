@@ -5,6 +5,7 @@
 
 use super::{base, content, document, domain, net, warc};
 
+pub mod ask;
 pub mod charset;
 pub mod chunked_body;
 pub mod content_coding;
@@ -29,6 +30,7 @@ pub type Check = fn(&[u8]);
 
 /// Every target by the name of its corpus folder.
 pub const ALL: &[(&str, Check)] = &[
+    ("ask", ask::check),
     ("charset", charset::check),
     ("chunked_body", chunked_body::check),
     ("content_coding", content_coding::check),

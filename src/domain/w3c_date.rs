@@ -1,4 +1,4 @@
-//! Dates of sitemaps (W3C-DTF, a profile of ISO 8601): `1997`, `1997-07`, `1997-07-16`, `1997-07-16T19:20+01:00`,
+//! Dates as sitemaps have them (W3C-DTF, a profile of ISO 8601): `1997`, `1997-07`, `1997-07-16`, `1997-07-16T19:20+01:00`,
 //! `1997-07-16T19:20:30Z`, `1997-07-16T19:20:30.45+01:00`. In the field also with a blank for `T`, and without a zone.
 
 use jiff::civil::{Date, DateTime, Time};
@@ -8,7 +8,7 @@ use crate::base::time::UnixMillis;
 
 /// The moment a text names, the earliest of a year, month or day; without a zone that of UTC. `None` for what is no date, and
 /// for one before 1970.
-pub(super) fn w3c_date(text: &str) -> Option<UnixMillis> {
+pub fn w3c_date(text: &str) -> Option<UnixMillis> {
     let (date, rest) = text.split_once(['T', 't', ' ']).unwrap_or((text, ""));
     let (time, zone) = split_zone(rest.trim());
     let moment = DateTime::from_parts(day(date)?, if time.is_empty() { Time::midnight() } else { clock(time)? });
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_note_of_the_w3c_and_what_the_field_makes_of_them() {
-        check(include_str!("../../../tests/data/sitemap/dates.txt"), |[text]| {
+        check(include_str!("../../tests/data/sitemap/dates.txt"), |[text]| {
             [w3c_date(text).map_or("-".to_owned(), |at| (at.0 / 1_000).to_string())]
         });
         assert_eq!(w3c_date(""), None);

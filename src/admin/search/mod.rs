@@ -1,0 +1,211 @@
+//! The search of the index of pages, and its graph of links.
+
+#[cfg(feature = "search")]
+pub mod answer;
+pub mod views;
+
+use std::sync::Arc;
+
+use actix_web::web::{Data, Query};
+use serde::Deserialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use utoipa::IntoParams;
+
+use super::bounded::reading;
+use super::control::ControlError;
+use super::paging::Paging;
+use super::problem::{Answer, Refusal, ok};
+use crate::crawl::node::Node;
+use views::{LinksView, SearchView};
+
+/// Searches that are made at a time.
+const AT_A_TIME: usize = 2;
+/// Those that wait for their turn.
+const WAITING: usize = 8;
+/// Hits when nothing is said, and at most.
+const HITS: (usize, usize) = (10, 100);
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SearchQuery {
+    /// Words, `"phrases"`, `-word`, `a OR b`, `word*`, `title:`, `url:`, `key:`, `host:`, `site:`, `lang:`, `mime:`, `links:`, `since:`, `before:`.
+    q: String,
+    /// At most so many pages: 10 by itself, 100 at most.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+    /// Where to go on: `next` of the answer before.
+    cursor: Option<String>,
+    /// What comes first: `relevance`, `priority`, `out_links`, `in_links` or `newest`.
+    sort: Option<String>,
+    /// `1` tells of each page how it came to its place.
+    explain: Option<u8>,
+}
+
+/// Which links.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LinksQuery {
+    /// The page.
+    url: String,
+    /// `in`: pages that link to it; `out`: those that it links to.
+    direction: Option<String>,
+}
+
+/// The turns of those who search.
+pub(super) struct Turns {
+    at_work: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+}
+
+/// A turn: it is over when this is dropped.
+type Turn = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+
+/// All of them free.
+pub(super) fn turns() -> Data<Turns> {
+    let places = Semaphore::new(AT_A_TIME + WAITING);
+    Data::new(Turns { at_work: Arc::new(Semaphore::new(AT_A_TIME)), places: Arc::new(places) })
+}
+
+impl Turns {
+    async fn turn(&self) -> Result<Turn, ControlError> {
+        let busy = || ControlError::Unavailable("other searches wait; ask again".into());
+        let place = self.places.clone().try_acquire_owned().map_err(|_| busy())?;
+        let turn = self.at_work.clone().acquire_owned().await.map_err(|_| busy())?;
+        Ok((turn, place))
+    }
+}
+
+/// Pages that say what is looked for.
+#[utoipa::path(get, path = "/api/v1/search", tag = "index", params(SearchQuery), responses(
+    (status = 200, body = SearchView), Refusal<400>, Refusal<409>, Refusal<503>,
+))]
+pub(super) async fn search(query: Query<SearchQuery>, node: Data<Node>, turns: Data<Turns>) -> Answer {
+    let turn = turns.turn().await?;
+    ok(reading(move || {
+        let _turn = turn;
+        found(&node, &query)
+    })
+    .await?)
+}
+
+/// Pages that link to one, or that it links to.
+#[utoipa::path(get, path = "/api/v1/links", tag = "index", params(LinksQuery, Paging), responses(
+    (status = 200, body = LinksView), Refusal<400>, Refusal<409>, Refusal<503>,
+))]
+pub(super) async fn links(
+    query: Query<LinksQuery>,
+    paging: Query<Paging>,
+    node: Data<Node>,
+    turns: Data<Turns>,
+) -> Answer {
+    let turn = turns.turn().await?;
+    ok(reading(move || {
+        let _turn = turn;
+        linked(&node, &query, &paging)
+    })
+    .await?)
+}
+
+#[cfg(feature = "search")]
+fn found(node: &Node, query: &SearchQuery) -> Result<SearchView, ControlError> {
+    use crate::index::Sort;
+
+    let name = query.sort.as_deref().unwrap_or(Sort::Relevance.as_str());
+    let unknown = || {
+        let all: Vec<&str> = Sort::ALL.iter().map(|sort| sort.as_str()).collect();
+        ControlError::Invalid(format!("sort={name}: expected one of {}", all.join(", ")))
+    };
+    let sort = Sort::named(name).ok_or_else(unknown)?;
+    let limit = match query.limit.unwrap_or(HITS.0) {
+        limit if (1..=HITS.1).contains(&limit) => limit,
+        limit => return Err(ControlError::Invalid(format!("limit={limit}: expected 1 to {}", HITS.1))),
+    };
+    let from = offset(&Paging { limit: None, cursor: query.cursor.clone() })?;
+    let (now, explain) = (node.clock.date(), query.explain.is_some_and(|explain| explain > 0));
+    asked(node, |asking| asking.search(&answer::Question { text: &query.q, now, sort, from, limit, explain }))
+}
+
+#[cfg(feature = "search")]
+fn linked(node: &Node, query: &LinksQuery, paging: &Paging) -> Result<LinksView, ControlError> {
+    let out = match query.direction.as_deref().unwrap_or("in") {
+        "in" => false,
+        "out" => true,
+        other => return Err(ControlError::Invalid(format!("direction={other}: expected in or out"))),
+    };
+    let (from, limit) = (offset(paging)?, paging.limit()?.min(HITS.1));
+    asked(node, |asking| asking.links(&query.url, out, from, limit))
+}
+
+/// How many are left out at the beginning.
+#[cfg(feature = "search")]
+fn offset(paging: &Paging) -> Result<usize, ControlError> {
+    let after = paging.after()?;
+    if after.is_empty() {
+        return Ok(0);
+    }
+    let number = <[u8; 8]>::try_from(after).ok().map(u64::from_be_bytes);
+    let number = number.and_then(|number| usize::try_from(number).ok());
+    number.ok_or_else(|| ControlError::Invalid("cursor: expected `next` of the page before".into()))
+}
+
+/// Asks the index of a running crawl.
+#[cfg(feature = "search")]
+fn asked<T>(
+    node: &Node,
+    ask: impl FnOnce(&answer::Asking<'_>) -> Result<T, answer::NoAnswer>,
+) -> Result<T, ControlError> {
+    use std::time::Duration;
+
+    use crate::crawl::parser::inspect::Saved;
+    use crate::index::Source;
+
+    /// From when on what follows has no snippets any more: a search is answered soon.
+    const PATIENCE: Duration = Duration::from_millis(500);
+    let Some(reader) = node.index.reader() else { return Err(no_reader(node)) };
+    let (rules, saved) = (&node.crawl.rules, Saved::new(&node.crawl.rules));
+    let warc = rules.settings.warc_dir();
+    let making = (&rules.settings.index, &rules.canon, &node.prints);
+    let source = Source::of(&*node.storage, making, (&warc, &saved), &node.faults);
+    let blocked = node.crawl.orders.all().into_iter().filter(|(_, orders)| orders.blocked.is_some());
+    let (begun, high) = (node.clock.uptime(), node.crawl.progress.fed.borrow().unwrap_or(0));
+    let asking = answer::Asking {
+        reader: &reader,
+        source,
+        crawl: node.crawl.id,
+        hidden: blocked.map(|(host, _)| host.to_string()).collect(),
+        high,
+        took: &|| node.clock.uptime().saturating_sub(begun),
+        patience: PATIENCE,
+    };
+    ask(&asking).map_err(|error| match error {
+        answer::NoAnswer::Index(e) => ControlError::Unavailable(e.to_string()),
+        e => ControlError::Invalid(e.to_string()),
+    })
+}
+
+#[cfg(feature = "search")]
+fn no_reader(node: &Node) -> ControlError {
+    if node.crawl.live().settings.index.enabled {
+        let doing = node.index.told().doing;
+        return ControlError::Unavailable(format!("the index cannot be asked yet ({doing}); ask again"));
+    }
+    let detail =
+        "there is no index: switch it on with `lycosa ctl set index.enabled=true`, and it is made of all pages";
+    ControlError::Refused(detail.into())
+}
+
+#[cfg(not(feature = "search"))]
+fn found(_: &Node, _: &SearchQuery) -> Result<SearchView, ControlError> {
+    Err(without())
+}
+
+#[cfg(not(feature = "search"))]
+fn linked(_: &Node, _: &LinksQuery, _: &Paging) -> Result<LinksView, ControlError> {
+    Err(without())
+}
+
+#[cfg(not(feature = "search"))]
+fn without() -> ControlError {
+    ControlError::Unavailable("this program was built without the feature `search`: it has no index".into())
+}

@@ -1,0 +1,137 @@
+//! Index files that are gone, cut or zeroed, another feed, and a new generation on wish.
+
+use std::fs;
+use std::path::PathBuf;
+
+use lycosa::storage::keys::FeedKey;
+use lycosa::storage::tables::Feed;
+use lycosa::storage::txn::Txn;
+use lycosa::storage::values::FeedLog;
+use lycosa::storage::{RocksOptions, RocksStorage, Storage, read};
+use nix::sys::signal::Signal;
+
+use super::*;
+use crate::checkpoint::{ask, assert_is_the_truth, on, until_requests};
+
+/// The files of the generation that answers, largest first.
+fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let folder = Folder::of(&sandbox.data());
+    let dir = folder.generation(folder.current().unwrap());
+    let mut files: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).filter(|path| path.is_file()).collect();
+    files.retain(|path| path.extension().is_none_or(|e| e != "lock"));
+    files.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).unwrap().len()));
+    files
+}
+
+#[test]
+fn an_index_whose_files_are_gone_cut_or_zeroed_is_made_anew_and_the_crawl_goes_on_untouched() {
+    let mut sandbox = sandbox("");
+    sandbox.finish();
+    let (expected, asked) = (to_be_there(&sandbox), sandbox.web.audit_len());
+    let damages: [fn(&Sandbox); 6] = [
+        |sandbox| fs::remove_file(&files(sandbox)[0]).unwrap(),
+        |sandbox| {
+            let file = &files(sandbox)[0];
+            let length = fs::metadata(file).unwrap().len();
+            fs::OpenOptions::new().write(true).open(file).unwrap().set_len(length / 2).unwrap();
+        },
+        |sandbox| {
+            let file = &files(sandbox)[0];
+            let mut bytes = fs::read(file).unwrap();
+            let middle = bytes.len() / 2;
+            bytes.iter_mut().skip(middle).take(64).for_each(|byte| *byte = 0);
+            fs::write(file, bytes).unwrap();
+        },
+        |sandbox| files(sandbox).iter().for_each(|file| fs::write(file, b"").unwrap()),
+        |sandbox| {
+            let meta = files(sandbox).into_iter().find(|path| path.ends_with("meta.json")).unwrap();
+            fs::write(meta, vec![0; 500]).unwrap();
+        },
+        |sandbox| fs::remove_dir_all(sandbox.data().join("index")).unwrap(),
+    ];
+    for (n, damage) in damages.iter().enumerate() {
+        damage(&sandbox);
+        let log = sandbox.finish();
+        same(&documents(&sandbox), &expected);
+        verified(&sandbox);
+        assert!(n == 5 || log.contains("the index is made anew: generation="), "{n}: {log}");
+        assert!(Folder::of(&sandbox.data()).numbers().len() == 1, "{n}: the broken one is gone");
+    }
+    assert_eq!(sandbox.web.audit_len(), asked, "no page was asked for again");
+    assert_is_the_truth(&sandbox);
+}
+
+#[test]
+fn after_a_checkpoint_is_put_back_a_new_generation_is_built_and_is_that_of_the_crawl() {
+    let mut sandbox = asking_every("60ms", "");
+    let mut crawl = Running::start(&mut sandbox, &[]);
+    until_requests(&sandbox, &crawl.daemon, 40);
+    let name = ask(&crawl.daemon);
+    let feed: Value = serde_json::from_str(&crawl.get("/api/v1/feed?limit=1").1).unwrap();
+    let high = feed["high"].as_u64();
+    let before = until_index(&crawl, "more than the checkpoint has", |view| view["seq"].as_u64() > high);
+    assert_eq!(before["generation"], 1);
+    crawl.daemon.signal(Signal::SIGKILL);
+    crawl.daemon.wait();
+    on(&sandbox.data(), &[&"restore", &name, &"--force"]).done();
+    let log = sandbox.finish();
+    assert!(log.contains("the index is of another feed") && log.contains("written=0002 from_entry=0"), "{log}");
+    same(&documents(&sandbox), &to_be_there(&sandbox));
+    verified(&sandbox);
+    assert_eq!(Folder::of(&sandbox.data()).numbers(), [2]);
+}
+
+#[test]
+fn a_new_generation_is_built_beside_the_old_one_on_wish_and_takes_its_place() {
+    let mut sandbox = sandbox("");
+    let crawl = Running::start(&mut sandbox, &[]);
+    let all = to_be_there;
+    until("the crawl", || (sandbox.lines().len() >= sandbox.truth().len()).then_some(()), || crawl.daemon.log());
+    until_index(&crawl, "all of it", caught_up);
+    let (code, told) = crawl.ctl(&["index", "rebuild"]);
+    assert_eq!(code, 0, "{told}");
+    let view = until_index(&crawl, "the new one", |view| view["generation"] == 2 && caught_up(view));
+    assert_eq!(view["documents"].as_u64(), Some(all(&sandbox).len() as u64), "{view}");
+    let metrics = crawl.get("/metrics").1;
+    assert!(metrics.contains(&format!("\nlycosa_index_documents {}\n", all(&sandbox).len())), "{metrics}");
+    let (_, consumers) = crawl.ctl(&["feed", "consumers"]);
+    assert!(consumers.contains("\nindex "), "{consumers}");
+    let (code, told) = crawl.ctl(&["feed", "forget", "index"]);
+    assert!(code == 1 && told.contains("index.enabled=false"), "{told}");
+
+    // Switched off it holds nothing, and switched on it goes on.
+    assert_eq!(crawl.ctl(&["set", "index.enabled=false"]).0, 0);
+    until_index(&crawl, "its end", |view| view["doing"] == "off");
+    let nobody = || crawl.ctl(&["feed", "consumers"]).1.contains("nobody reads it").then_some(());
+    until("nothing held", nobody, || crawl.daemon.log());
+    assert_eq!(crawl.ctl(&["set", "index.enabled=true"]).0, 0);
+    until_index(&crawl, "it again", caught_up);
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+    same(&documents(&sandbox), &all(&sandbox));
+    verified(&sandbox);
+}
+
+#[test]
+fn an_index_switched_on_over_a_trimmed_feed_has_the_pages_whose_entries_are_gone() {
+    let mut sandbox = sandbox("");
+    sandbox.finish();
+    trim(&sandbox, 40);
+    fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+    sandbox.finish();
+    same(&documents(&sandbox), &to_be_there(&sandbox));
+    verified(&sandbox);
+}
+
+/// Lets go of the first entries of the feed, as `feed.keep` does once they are old.
+fn trim(sandbox: &Sandbox, until: u64) {
+    let options = RocksOptions { memory: 16 << 20, ..RocksOptions::default() };
+    let storage = RocksStorage::open(&sandbox.data(), options).unwrap();
+    let log: FeedLog = read::meta(&storage, ()).unwrap().unwrap();
+    let mut txn = Txn::new(&storage);
+    (1..=until).for_each(|number| txn.delete::<Feed>(&FeedKey { number }));
+    txn.put_meta((), &FeedLog { trimmed: until, ..log });
+    storage.write(&txn.into_batch()).unwrap();
+    storage.sync().unwrap();
+}
