@@ -62,14 +62,14 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
 const NAME_IT: &str = "name the crawl's data folder with --data DIR, or its configuration";
 
 /// A folder that is not there holds no crawl.
-fn absent(dir: &Path, error: StorageError) -> CliError {
+pub(super) fn absent(dir: &Path, error: StorageError) -> CliError {
     if dir.exists() {
         return refused(error);
     }
     CliError::usage(format!("{} is not there, so there is no crawl to check; {NAME_IT}", shown(dir)))
 }
 
-fn options(settings: &Settings) -> RocksOptions {
+pub(super) fn options(settings: &Settings) -> RocksOptions {
     RocksOptions { memory: usize::try_from(settings.store.memory).unwrap_or(usize::MAX), ..RocksOptions::default() }
 }
 
@@ -156,7 +156,7 @@ impl Drop for Watch {
 }
 
 /// A folder that cannot be checked is a mistake of the caller's; a database that cannot be read is the disk's.
-fn refused(error: StorageError) -> CliError {
+pub(super) fn refused(error: StorageError) -> CliError {
     match &error {
         StorageError::Locked { .. } | StorageError::NotADataFolder { .. } | StorageError::Version { .. } => {
             CliError::usage(error)
@@ -175,7 +175,7 @@ fn failed(error: CheckError) -> CliError {
     }
 }
 
-fn shown(dir: &Path) -> String {
+pub(super) fn shown(dir: &Path) -> String {
     escaped(&dir.display().to_string())
 }
 

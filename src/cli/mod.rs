@@ -2,10 +2,13 @@
 
 pub mod args;
 #[cfg(feature = "rocksdb")]
+mod at_rest;
+#[cfg(feature = "rocksdb")]
 mod check;
 mod checkpoint;
 mod config_cmd;
 mod ctl;
+mod diff;
 pub mod exit;
 mod fetch;
 mod gather;
@@ -65,6 +68,10 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Checkpoint(args) => {
             let done = checkpoint::run(&args, out);
+            in_json(args.json, done, out)
+        }
+        Command::Diff(args) => {
+            let done = diff::run(&args, out.0).map(|()| Exit::Done); // coloured, what is of the page escaped
             in_json(args.json, done, out)
         }
         Command::Ctl(args) => {

@@ -15,6 +15,7 @@ mod checkpoint;
 mod cli;
 mod clock;
 mod cockpit;
+mod compared;
 mod cookies;
 mod corpus;
 mod crawl;

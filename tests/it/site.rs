@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A whole answer to a request with this head, for `host` (without port) and `path`.
-type Respond = Arc<dyn Fn(&str, &str, &str) -> String + Send + Sync>;
+type Respond = Arc<dyn Fn(&str, &str, &str) -> Vec<u8> + Send + Sync>;
 
 /// A running server; ended when dropped.
 pub struct Site {
@@ -22,18 +22,22 @@ pub struct Site {
 
 impl Site {
     /// Speaks http.
-    pub fn http(respond: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
+    pub fn http<B: Into<Vec<u8>>>(respond: impl Fn(&str, &str) -> B + Send + Sync + 'static) -> Self {
         Self::http_at("127.0.0.1:0".parse().unwrap(), respond)
     }
 
     /// Speaks http, by what the head of the request says.
     pub fn of_heads(respond: impl Fn(&str, &str, &str) -> String + Send + Sync + 'static) -> Self {
+        let respond = move |head: &str, host: &str, path: &str| respond(head, host, path).into_bytes();
         Self::start("127.0.0.1:0".parse().unwrap(), Arc::new(respond), None)
     }
 
     /// Speaks http at this address.
-    pub fn http_at(address: SocketAddr, respond: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
-        Self::start(address, Arc::new(move |_: &str, host: &str, path: &str| respond(host, path)), None)
+    pub fn http_at<B: Into<Vec<u8>>>(
+        address: SocketAddr,
+        respond: impl Fn(&str, &str) -> B + Send + Sync + 'static,
+    ) -> Self {
+        Self::start(address, Arc::new(move |_: &str, host: &str, path: &str| respond(host, path).into()), None)
     }
 
     /// Speaks https with a certificate signed by itself.
@@ -49,7 +53,7 @@ impl Site {
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)
             .unwrap();
-        let respond = move |_: &str, host: &str, path: &str| respond(host, path);
+        let respond = move |_: &str, host: &str, path: &str| respond(host, path).into_bytes();
         Self::start("127.0.0.1:0".parse().unwrap(), Arc::new(respond), Some(Arc::new(config)))
     }
 
@@ -124,7 +128,7 @@ fn answer(mut stream: impl Read + Write, respond: &Respond, log: &Mutex<Vec<Stri
     let head = String::from_utf8_lossy(&head).into_owned();
     log.lock().unwrap().push(head.clone());
     let (host, path) = host_and_path(&head);
-    let _ = stream.write_all(respond(&head, host, path).as_bytes());
+    let _ = stream.write_all(&respond(&head, host, path));
     let _ = stream.flush();
 }
 

@@ -155,10 +155,7 @@ impl Asked {
 impl From<&Item> for FeedItem {
     fn from(item: &Item) -> Self {
         let Item { number, entry, url, page } = item;
-        let reason = entry.why.and_then(|code| match entry.kind {
-            FeedKind::Rejected => Rejection::from_code(code).map(Rejection::as_str),
-            _ => Failure::from_code(code).map(Failure::as_str),
-        });
+        let reason = reason(entry);
         Self {
             seq: *number,
             kind: entry.kind.as_str().to_owned(),
@@ -172,8 +169,16 @@ impl From<&Item> for FeedItem {
     }
 }
 
+/// Why a page failed or was turned away.
+pub(in crate::admin) fn reason(entry: &FeedEntry) -> Option<&'static str> {
+    match entry.kind {
+        FeedKind::Rejected => Rejection::from_code(entry.why?).map(Rejection::as_str),
+        _ => Failure::from_code(entry.why?).map(Failure::as_str),
+    }
+}
+
 /// The last entry that is shown.
-fn shown(node: &Node) -> Result<u64, ControlError> {
+pub(in crate::admin) fn shown(node: &Node) -> Result<u64, ControlError> {
     let why = "the feed is not taken up yet, or cannot be shown (the log says why): ask again";
     (*node.crawl.progress.fed.borrow()).ok_or_else(|| ControlError::Unavailable(why.into()))
 }

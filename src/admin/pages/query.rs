@@ -16,27 +16,18 @@ use crate::base::time::UnixMillis;
 use crate::content::charset::detect_in_domain;
 use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
-use crate::content::modules::HeaderDirectives;
 use crate::crawl::node::Node;
-use crate::crawl::parser::inspect::Inspector;
-use crate::document::{Document, decoded};
-use crate::domain::card::{Card, Find};
-use crate::domain::outcome::Verdict;
-use crate::net::Fetched;
-use crate::storage::keys::{ContentKey, KeyRange, PageKey};
+use crate::crawl::stored::{Capture, MOST, StoredError, captures, inspected, stored};
+use crate::document::decoded;
+use crate::domain::card::Find;
+use crate::storage::keys::KeyRange;
 use crate::storage::tables;
-use crate::storage::values::{DoneKind, PageRecord};
-use crate::storage::{StorageError, read};
+use crate::storage::values::PageRecord;
 use crate::warc::date::iso;
-use crate::warc::pick::{PickError, Picked, response_at};
+use crate::warc::pick::{PickError, Picked};
 
 /// Captures shown of one URL.
 const CAPTURES: usize = 100;
-/// Bytes of a document read at a time.
-const PIECE: usize = 32 * 1024;
-/// Most bytes of a record, and of a decoded body, that are read for a snapshot.
-const MOST: u64 = 16 << 20;
-
 /// A page of captures, in key order.
 pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
     let range = match &query.host {
@@ -58,54 +49,25 @@ pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<C
 /// One capture of a URL, and the list of all.
 pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> Result<PageDetail, Problem> {
     let target = Target::typed(node, url)?.target;
-    let captures = captures(node, &target).map_err(unread)?;
-    let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+    let captures = captures(&*node.storage, target.key, None, CAPTURES).map_err(unread)?;
+    let capture = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
     let card = match with_card {
-        true => Some(json!(card(node, &target, stored(node, capture, &captures)?))),
+        true => {
+            let page = inspected(&node.crawl.rules, &target.url, bytes(node, capture)?).page;
+            Some(json!(page.and_then(|page| page.facts.card(target.url.as_str(), Find::Fill))))
+        }
         false => None,
     };
     let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
-    Ok(PageDetail { capture: CaptureView::from(capture), captures, card })
-}
-
-/// The card of what is stored, read as the crawl reads a page.
-fn card(node: &Node, target: &Target, picked: Picked) -> Option<Card> {
-    let rules = &node.crawl.rules;
-    let field = |name: &str| Some((name.to_owned(), picked.field(name)?.into_bytes()));
-    let headers = ["Content-Type", "Content-Encoding"].into_iter().filter_map(field).collect();
-    let fetched = Fetched::saved(200, headers, Document::from_bytes(picked.body));
-    let mut parse = rules.parse.clone();
-    parse.extract.card = true;
-    let inspector = Inspector { rules: &parse, ..rules.inspector() };
-    let (head, mut room) = (HeaderDirectives::default(), vec![0; PIECE]);
-    let looked = inspector.look((&target.url, false), &fetched, &Verdict::Store, &head, &mut room);
-    let looked = looked.bounded(&rules.canon, &target.url, rules.settings.parse.max_links_per_page);
-    looked.page?.facts.card(target.url.as_str(), Find::Fill)
+    Ok(PageDetail { capture: CaptureView::from(&capture.1), captures, card })
 }
 
 /// The bytes of one capture.
 pub(super) fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, Problem> {
     let target = Target::typed(node, url)?.target;
-    let captures = captures(node, &target).map_err(unread)?;
-    let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
-    shown(stored(node, capture, &captures)?, &target, capture, form)
-}
-
-/// The response that holds the bytes of a capture.
-fn stored(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Picked, Problem> {
-    let holder = holder(node, capture, captures).map_err(unread)?;
-    let place = holder.as_ref().and_then(|page| page.warc.as_ref());
-    let Some(place) = place else {
-        let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first \
-                  copy is not known";
-        return Err(ControlError::Absent(detail.into()).into());
-    };
-    let dir = node.crawl.rules.settings.warc_dir();
-    response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
-        PickError::Gone(_) => Problem::new(StatusCode::GONE, e.to_string()),
-        PickError::TooLarge { .. } => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, e.to_string()),
-        PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
-    })
+    let captures = captures(&*node.storage, target.key, None, CAPTURES).map_err(unread)?;
+    let capture = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+    shown(bytes(node, capture)?, &target, &capture.1, form)
 }
 
 /// `text/html` is of `text/html` and of `text/`.
@@ -113,36 +75,33 @@ fn is_of(mime: &str, wanted: &str) -> bool {
     if wanted.ends_with('/') { mime.starts_with(wanted) } else { mime.eq_ignore_ascii_case(wanted) }
 }
 
-type Capture = (PageKey, PageRecord);
-
-fn captures(node: &Node, target: &Target) -> Result<Vec<Capture>, StorageError> {
-    read::scan::<tables::Pages>(&*node.storage, &KeyRange::captures(target.key), CAPTURES)
-}
-
 /// The newest that is not after `at`.
 fn pick(captures: &[Capture], at: Option<u64>) -> Option<&Capture> {
     captures.iter().find(|(_, page)| at.is_none_or(|at| page.fetched.0 <= at))
 }
 
-fn absent(target: &Target, at: Option<u64>) -> ControlError {
-    let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
-    ControlError::Absent(format!("there is no capture of {}{time}; `lycosa ctl explain` says why", target.url))
+/// The response that holds the bytes of a capture.
+fn bytes(node: &Node, capture: &Capture) -> Result<Picked, Problem> {
+    Ok(stored(&*node.storage, &node.crawl.rules.settings.warc_dir(), capture, MOST)?)
 }
 
-/// The capture whose record holds the bytes: itself, or for a revisit the one it refers to.
-fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Option<PageRecord>, StorageError> {
-    match capture.how {
-        DoneKind::Stored | DoneKind::Redirect | DoneKind::Unstored => Ok(Some(capture.clone())),
-        DoneKind::NotModified if capture.content.is_none() => {
-            let mut older = captures.iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
-            Ok(older.find(|page| page.how == DoneKind::Stored).cloned())
-        }
-        DoneKind::Duplicate | DoneKind::NotModified => {
-            let Some(digest) = capture.content else { return Ok(None) };
-            let Some(first) = read::content(&*node.storage, ContentKey::from(digest))? else { return Ok(None) };
-            read::get::<tables::Pages>(&*node.storage, &first.first)
+impl From<StoredError> for Problem {
+    fn from(error: StoredError) -> Self {
+        match error {
+            StoredError::Storage(error) => unread(error).into(),
+            StoredError::Nowhere => ControlError::Absent(error.to_string()).into(),
+            StoredError::Pick(PickError::Gone(_)) => Self::new(StatusCode::GONE, error.to_string()),
+            StoredError::Pick(PickError::TooLarge { .. }) => {
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
+            }
+            StoredError::Pick(PickError::Damaged { .. }) => ControlError::Unavailable(error.to_string()).into(),
         }
     }
+}
+
+pub(super) fn absent(target: &Target, at: Option<u64>) -> ControlError {
+    let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
+    ControlError::Absent(format!("there is no capture of {}{time}; `lycosa ctl explain` says why", target.url))
 }
 
 fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, Problem> {

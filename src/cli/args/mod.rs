@@ -12,6 +12,7 @@ pub use checkpoint::{CheckpointArgs, CheckpointCommand};
 pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
 
+use super::diff::Which;
 use super::exit::{CliError, Exit};
 use crate::config::LogFormat;
 use crate::testweb::TestwebArgs;
@@ -48,6 +49,8 @@ pub enum Command {
     CheckConfig(CheckArgs),
     /// Check that everything in a data folder fits together; repair it with --repair
     Check(Box<FolderArgs>),
+    /// Show what changed between two captures of a page, of a crawl at rest
+    Diff(DiffArgs),
     /// Talk to a running crawl
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere
@@ -174,6 +177,26 @@ pub struct FolderArgs {
     /// Settings.
     #[command(flatten)]
     pub settings: SettingsArgs,
+}
+
+/// Arguments of `lycosa diff`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    after_help = "Examples: lycosa diff https://example.org/ --data crawl\n          lycosa diff https://example.org/ --data crawl --from 2026-11-01 --to 2026-11-28"
+)]
+pub struct DiffArgs {
+    /// Which captures.
+    #[command(flatten)]
+    pub which: Which,
+    /// The data folder
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub rules: RulesArgs,
 }
 
 /// Help and version are printed; a mistake becomes one line, with what was expected.

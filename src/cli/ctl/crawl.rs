@@ -5,13 +5,14 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use super::door::Ask;
-use super::look::list;
+use super::look::{list, path};
 use super::table::{Column, Form, listed, table};
 use super::told::InForce;
 use super::{read, urls};
 use crate::admin::{Done, NewSeed, SeedReport};
 use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 use crate::cli::checkpoint;
+use crate::cli::diff::Which;
 use crate::cli::exit::CliError;
 use crate::cli::gather::read_input;
 use crate::config::without_scheme;
@@ -44,6 +45,10 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Checkpoints => Ask::get("/api/v1/checkpoints"),
         CtlCommand::Host(host) => super::host::ask(host),
         CtlCommand::Urls(command) => urls::ask(command),
+        CtlCommand::Diff(Which { url, from, to }) => {
+            let query = [("url", Some(url.clone())), ("from", from.clone()), ("to", to.clone())];
+            Ask::get(path("/api/v1/diff", &query))
+        }
         CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) | CtlCommand::Feed(_) => {
             Ask::get("/readyz") // asked elsewhere
         }
@@ -73,6 +78,7 @@ pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<
         }
         CtlCommand::Host(host) => super::host::told(host, answer)?,
         CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) | CtlCommand::Feed(_) => String::new(),
+        CtlCommand::Diff(_) => String::new(), // told elsewhere
         CtlCommand::Look(command) => super::look::told(command, answer)?,
         CtlCommand::Settings(command) => super::settings::told(command, answer, now)?,
     })

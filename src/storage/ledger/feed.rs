@@ -8,6 +8,7 @@ use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::RequeueReason;
+use crate::domain::statuses::is_gone;
 use crate::storage::StorageError;
 use crate::storage::keys::{FeedKey, Key, KeyRange, SeenKey, after};
 use crate::storage::tables::{Feed, Pages};
@@ -15,9 +16,6 @@ use crate::storage::txn::Txn;
 use crate::storage::values::{
     Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, LastTime, PageRecord, Shown, UrlState,
 };
-
-/// Statuses of what is not there: not found, gone, taken away for a law.
-const GONE: [u16; 3] = [404, 410, 451];
 
 impl Ledger {
     /// Writes what became of a page; gives the number of its entry, 0 for one that is to be tried again.
@@ -35,7 +33,7 @@ impl Ledger {
             UrlState::Done { how: DoneKind::Redirect, .. } => (FeedKind::Redirect, None),
             UrlState::Done { .. } => (self.news_of(txn, seen, record, before)?, None),
             UrlState::Error { reason } => {
-                let gone = record.is_some_and(|record| GONE.contains(&record.status));
+                let gone = record.is_some_and(|record| is_gone(record.status));
                 (if gone { FeedKind::Gone } else { FeedKind::Failed }, Some(reason.code()))
             }
             UrlState::Rejected { reason, .. } => (FeedKind::Rejected, Some(reason.code())),
