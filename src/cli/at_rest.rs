@@ -10,7 +10,7 @@ use super::gather::{layers, with_data};
 use crate::app::{StartError, at_rest};
 use crate::config::Settings;
 use crate::crawl::node::Node;
-use crate::storage::{RocksStorage, Storage, folder};
+use crate::storage::{MemoryStorage, RocksStorage, Storage, folder};
 
 /// The settings that are meant: those of a file, the environment and `--set`; of another data folder, if one is named.
 ///
@@ -32,6 +32,15 @@ pub(super) fn node(settings: Settings) -> Result<Node, CliError> {
         CliError::usage(format!("{} holds no crawl; name the crawl's data folder with --data DIR", shown(&dir)))
     })?;
     let storage = RocksStorage::look(&database, options(&settings)).map_err(refused)?;
+    made(settings, Arc::new(storage))
+}
+
+/// A node of no crawl, with an empty database in memory.
+///
+/// # Errors
+/// Settings that make no node.
+pub(super) fn of_none(settings: Settings) -> Result<Node, CliError> {
+    let storage = MemoryStorage::formatted(0).map_err(refused)?;
     made(settings, Arc::new(storage))
 }
 

@@ -16,6 +16,8 @@ mod inspect;
 mod inspect_page;
 mod inspect_sitemap;
 mod progress;
+#[cfg(feature = "rocksdb")]
+mod replay;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,14 @@ use crate::config::LogSection;
 
 #[cfg(feature = "rocksdb")]
 use check::run as check_folder;
+
+#[cfg(feature = "rocksdb")]
+use replay::run as replay_pages;
+
+#[cfg(not(feature = "rocksdb"))]
+fn replay_pages(_: &args::ReplayArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB: there is no data folder to replay"))
+}
 
 #[cfg(not(feature = "rocksdb"))]
 fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Result<Exit, CliError> {
@@ -70,6 +80,7 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
             let done = checkpoint::run(&args, out);
             in_json(args.json, done, out)
         }
+        Command::Replay(args) => replay_pages(&args, out.0), // each line is escaped
         Command::Diff(args) => {
             let done = diff::run(&args, out.0).map(|()| Exit::Done); // coloured, what is of the page escaped
             in_json(args.json, done, out)

@@ -230,10 +230,11 @@ impl<W: Write> Write for Member<'_, W> {
     }
 }
 
-/// Reads one member, whichever it is, to its end and no further.
+/// Reads one member, whichever it is, to its end and no further; of what is not compressed there is no end.
 pub struct Unpacker<R: BufRead>(Opened<R>);
 
 enum Opened<R: BufRead> {
+    Plain(R),
     Gzip(Box<GzDecoder<R>>),
     Zstd(Decoder<'static, R>),
 }
@@ -247,9 +248,15 @@ impl<R: BufRead> Unpacker<R> {
         }))
     }
 
+    /// Of what is not compressed.
+    pub fn plain(source: R) -> Self {
+        Self(Opened::Plain(source))
+    }
+
     /// The source; behind the member once that was read to its end.
     pub fn into_inner(self) -> R {
         match self.0 {
+            Opened::Plain(source) => source,
             Opened::Gzip(decoder) => decoder.into_inner(),
             Opened::Zstd(decoder) => decoder.finish(),
         }
@@ -259,6 +266,7 @@ impl<R: BufRead> Unpacker<R> {
 impl<R: BufRead> Read for Unpacker<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
+            Opened::Plain(source) => source.read(buffer),
             Opened::Gzip(decoder) => decoder.read(buffer),
             Opened::Zstd(decoder) => decoder.read(buffer).map_err(damage),
         }

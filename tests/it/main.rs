@@ -65,6 +65,7 @@ mod real_pages;
 #[cfg(feature = "rocksdb")]
 mod refusals;
 mod rejected;
+mod replay;
 mod restart;
 mod revisits;
 mod robots;
