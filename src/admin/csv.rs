@@ -13,7 +13,7 @@ pub(crate) trait Row: Serialize {
 }
 
 /// Columns that are moments.
-const MOMENTS: [&str; 4] = ["when", "added", "paused", "blocked"];
+const MOMENTS: [&str; 5] = ["when", "when_before", "added", "paused", "blocked"];
 
 pub(crate) fn table<R: Row>(rows: &[R]) -> String {
     names::<R>() + &rows.iter().map(line).collect::<String>()

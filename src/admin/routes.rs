@@ -11,8 +11,8 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    actors, crawl, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline, probes, reports,
-    retry, search, settings, statistics, ui, url_lists, urls, why_idle,
+    actors, crawl, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline, probes,
+    reports, retry, search, settings, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -86,6 +86,7 @@ routes! {
     "/api/v1/actors/{kind}/{instance}/restart" => post actors::restart;
     "/api/v1/pages" => get pages::pages;
     "/api/v1/page" => get pages::page;
+    "/api/v1/diff" => get pages::diff::diff;
     "/api/v1/snapshot" => get pages::snapshot::snapshot;
     "/api/v1/feed" => get feed::feed;
     "/api/v1/feed/consumers" => get feed::consumers;
@@ -102,6 +103,7 @@ routes! {
     "/api/v1/reports/hosts" => get reports::hosts;
     "/api/v1/reports/statuses" => get reports::statuses;
     "/api/v1/reports/types" => get reports::types;
+    "/api/v1/reports/changes" => get reports::changes::changes;
     "/api/v1/reports/dead-links/holders" => get holders::held, post holders::find;
 }
 

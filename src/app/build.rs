@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch as channel};
 
-use super::{Parts, StartError, memory_plan, pause, time};
+use super::{Parts, Placement, StartError, memory_plan, pause, time};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
+use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::config::Settings;
+use crate::content::modules::MimeModules;
 use crate::crawl::asking::Asking;
 use crate::crawl::lease::LeaseTable;
-use crate::crawl::live::{self, LiveCell};
+use crate::crawl::live::{self, Live, LiveCell};
 use crate::crawl::node::{Actors, Net, Node, Permits, Telemetry};
 use crate::crawl::orders::Orders;
 use crate::crawl::politeness::Targets;
@@ -23,10 +25,13 @@ use crate::crawl::slot::Slots;
 use crate::crawl::state::{Crawl, Epoch, FilterFacts, Progress, Switches};
 use crate::crawl::strikes::Strikes;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::url::PageUrl;
 use crate::net::dns::Resolver;
+use crate::storage::keys::KeyRange;
 use crate::storage::ledger::counters;
+use crate::storage::tables::Seeds as SeedTable;
 use crate::storage::txn::Txn;
-use crate::storage::values::{ClockState, RunState};
+use crate::storage::values::{ClockState, Format, RunState};
 use crate::storage::{Storage, read};
 
 pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
@@ -36,13 +41,56 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
     let rules = Rules::new(settings, host_name).reading(parts.modules.clone());
-    let id = CrawlId::default();
     time::take_up(&*parts.storage, &parts.clock)?;
-    let joined = read::joined_hosts(&*parts.storage, id)?;
     let at_start = live::at_start(&*parts.storage, &rules, parts.clock.date())?;
-    let scope = rules.scope(&at_start.live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
     let start_sequence = parts.storage.sequence();
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
+    let (strikes, paused) = (Strikes::open(&rules.settings.store.data_dir), paused(&rules.settings));
+    let seeds = rules.seeds();
+    made(rules, parts, (at_start.live, seeds), Begun { start_sequence, last_stop, strikes, paused })
+}
+
+/// The node of a crawl that is at rest, or of none: what a crawl left can be looked at with it, by the rules that it had or by others.
+/// Nothing is started and nothing is written; `storage` may be one that cannot be written.
+///
+/// # Errors
+/// [`StartError`]: settings or a database that make no node.
+pub fn at_rest(settings: Settings, storage: Arc<dyn Storage>) -> Result<Node, StartError> {
+    let seed = read::meta::<Format>(&*storage, ())?.map_or(0, |format| format.seed);
+    let parts = Parts {
+        storage,
+        seed,
+        clock: Clock::real(),
+        faults: Faults::default(),
+        placement: Placement::Together,
+        modules: MimeModules::default(),
+    };
+    let rules = Rules::new(settings, String::new());
+    let at_start = live::at_start(&*parts.storage, &rules, parts.clock.date())?;
+    let mut seeds = rules.seeds();
+    if seeds.is_empty() {
+        let kept = read::scan::<SeedTable>(&*parts.storage, &KeyRange::all(), KEPT_SEEDS)?;
+        seeds.extend(kept.iter().filter_map(|(_, seed)| PageUrl::from_canonical(&seed.url).ok()));
+    }
+    made(rules, &parts, (at_start.live, seeds), Begun::default())
+}
+
+/// Seeds that a crawl at rest is known by when its settings name none.
+const KEPT_SEEDS: usize = 100_000;
+
+/// How a run has begun.
+#[derive(Default)]
+struct Begun {
+    start_sequence: u64,
+    last_stop: Option<UnixMillis>,
+    strikes: Strikes,
+    paused: bool,
+}
+
+fn made(rules: Rules, parts: &Parts, (live, seeds): (Live, Vec<PageUrl>), begun: Begun) -> Result<Node, StartError> {
+    let (id, prints) = (CrawlId::default(), Fingerprinter::new(parts.seed));
+    let joined = read::joined_hosts(&*parts.storage, id)?;
+    let scope = rules.scope(&live.settings, &seeds, joined.iter().map(String::as_str))?;
     let s = &rules.settings;
     let net = Net {
         resolver: Resolver::new(s.dns.clone())?,
@@ -52,20 +100,20 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     };
     let permits = Permits::new(&s.fetch, s.parse_threads(), memory_plan(s)?);
     let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
-    let prints = Fingerprinter::new(parts.seed);
+    let Begun { start_sequence, last_stop, strikes, paused } = begun;
     let crawl = Crawl {
         id,
         orders: Orders::load(&*parts.storage, id, &prints)?,
         seeds: Seeds::default(),
         leases: LeaseTable::default(),
-        strikes: Strikes::open(&s.store.data_dir),
+        strikes,
         shapes: Mutex::default(),
         epoch: Epoch::default(),
         progress: Progress::new(counters(&*parts.storage, id)?, &parts.clock),
-        switches: Switches { paused: AtomicBool::new(paused(s)), ..Switches::default() },
+        switches: Switches { paused: AtomicBool::new(paused), ..Switches::default() },
         filter: FilterFacts { bytes: AtomicU64::new(0), opened: AtomicBool::new(false), start_sequence },
         last_stop,
-        live: LiveCell::new(at_start.live),
+        live: LiveCell::new(live),
         scope: RwLock::new(scope),
         rules,
     };

@@ -46,6 +46,7 @@ use crate::warc::folder::{self, Claim};
 
 use threads::Starters;
 
+pub use build::at_rest;
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
 #[cfg(feature = "search")]

@@ -130,7 +130,7 @@ fn failed(error: CheckError) -> CliError {
     }
 }
 
-fn shown(dir: &Path) -> String {
+pub(super) fn shown(dir: &Path) -> String {
     escaped(&dir.display().to_string())
 }
 

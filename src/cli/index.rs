@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::args::{IndexArgs, IndexCommand};
 use super::check::{absent, options, refused};
-use super::progress::Watch;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
+use super::progress::Watch;
 use crate::app::index_source;
 use crate::base::fault::Faults;
 use crate::base::units::{counted, human_size};
-use crate::crawl::parser::inspect::Saved;
 use crate::crawl::rules::Rules;
+use crate::crawl::stored::Saved;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::index::verify::{Comparison, compare};
 use crate::index::{Folder, FollowError, Follower, IndexError, Reader, Source, Stand, Writer};

@@ -2,10 +2,13 @@
 
 pub mod args;
 #[cfg(feature = "rocksdb")]
+mod at_rest;
+#[cfg(feature = "rocksdb")]
 mod check;
 mod checkpoint;
 mod config_cmd;
 mod ctl;
+mod diff;
 pub mod exit;
 #[cfg(feature = "rocksdb")]
 mod export;
@@ -20,6 +23,8 @@ mod inspect_sitemap;
 #[cfg(feature = "rocksdb")]
 mod interrupt;
 mod progress;
+#[cfg(feature = "rocksdb")]
+mod replay;
 mod run;
 #[cfg(all(feature = "rocksdb", feature = "search"))]
 mod search;
@@ -39,6 +44,14 @@ use crate::config::LogSection;
 
 #[cfg(feature = "rocksdb")]
 use check::run as check_folder;
+
+#[cfg(feature = "rocksdb")]
+use replay::run as replay_pages;
+
+#[cfg(not(feature = "rocksdb"))]
+fn replay_pages(_: &args::ReplayArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB: there is no data folder to replay"))
+}
 
 #[cfg(not(feature = "rocksdb"))]
 fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Result<Exit, CliError> {
@@ -110,6 +123,11 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Search(args) => {
             let done = search_folder(&args, out);
+            in_json(args.json, done, out)
+        }
+        Command::Replay(args) => replay_pages(&args, out.0), // each line is escaped
+        Command::Diff(args) => {
+            let done = diff::run(&args, out.0).map(|()| Exit::Done); // coloured, what is of the page escaped
             in_json(args.json, done, out)
         }
         Command::Ctl(args) => {

@@ -34,6 +34,7 @@ pub mod slot;
 pub mod state;
 pub mod stats;
 pub mod store;
+pub mod stored;
 pub mod strikes;
 pub mod supervise;
 pub mod worker;

@@ -6,6 +6,7 @@ pub mod card;
 pub(crate) mod cases;
 pub(crate) mod coded;
 pub mod cut;
+pub mod diff;
 pub mod fingerprint;
 pub mod found_as;
 pub mod frontier;

@@ -1,4 +1,12 @@
-//! Sets of HTTP statuses as people write them: `404`, `2xx`.
+//! Sets of HTTP statuses: as people write them (`404`, `2xx`), and those of what is gone.
+
+/// Statuses of what is not there: not found, gone, taken away for a law.
+const GONE: [u16; 3] = [404, 410, 451];
+
+/// Whether an answer says that nothing is there (any more).
+pub fn is_gone(status: u16) -> bool {
+    GONE.contains(&status)
+}
 
 /// Whether a text is a status, 100 to 999, or a class of them such as `4xx`.
 pub fn is_status_glob(text: &str) -> bool {

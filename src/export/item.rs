@@ -125,10 +125,6 @@ impl From<&Item> for FeedItem {
 impl FeedItem {
     /// Of an entry, its URL and its capture, as far as they are known.
     pub fn of(number: u64, entry: &FeedEntry, url: Option<String>, page: Option<&PageRecord>) -> Self {
-        let reason = entry.why.and_then(|code| match entry.kind {
-            FeedKind::Rejected => Rejection::from_code(code).map(Rejection::as_str),
-            _ => Failure::from_code(code).map(Failure::as_str),
-        });
         Self {
             seq: number,
             kind: entry.kind.as_str().to_owned(),
@@ -136,8 +132,16 @@ impl FeedItem {
             host_id: HEXLOWER.encode(&entry.page.host.0),
             committed_ms: entry.at.0,
             url,
-            reason: reason.map(str::to_owned),
+            reason: reason(entry).map(str::to_owned),
             capture: page.map(CaptureView::from),
         }
+    }
+}
+
+/// Why a page failed or was turned away.
+pub fn reason(entry: &FeedEntry) -> Option<&'static str> {
+    match entry.kind {
+        FeedKind::Rejected => Rejection::from_code(entry.why?).map(Rejection::as_str),
+        _ => Failure::from_code(entry.why?).map(Failure::as_str),
     }
 }

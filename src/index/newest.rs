@@ -4,8 +4,9 @@
 use super::entry::ID;
 use crate::base::time::UnixMillis;
 use crate::domain::note::Note;
+use crate::domain::statuses::is_gone;
 use crate::storage::keys::{KeyRange, PageKey, SeenKey};
-use crate::storage::values::{DoneKind, GONE, PageRecord, UrlState, WarcPlace};
+use crate::storage::values::{DoneKind, PageRecord, UrlState, WarcPlace};
 use crate::storage::{Storage, StorageError, read, tables};
 
 /// Captures of a page that are looked at.
@@ -53,7 +54,7 @@ impl Wanted {
             let older = captures.get(at..).unwrap_or_default();
             match page.how {
                 DoneKind::Redirect => return Ok(None),
-                _ if GONE.contains(&page.status) => return Ok(None),
+                _ if is_gone(page.status) => return Ok(None),
                 _ if !has_content(page) => stale = true,
                 _ if !self.wants(older) => return Ok(None),
                 _ => {

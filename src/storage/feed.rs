@@ -1,10 +1,12 @@
 //! The feed as it is read: where it begins and ends, its entries with their captures, and how far each file of the archive is needed.
 
 use super::Storage;
-use super::keys::{ContentKey, FeedKey, KeyRange, PageKey, SeenKey};
+use super::keys::{ContentKey, FeedKey, Key, KeyRange, PageKey, SeenKey, after};
 use super::read::{self, Result};
 use super::tables::{Failed, Feed, Pages, Rejected};
 use super::values::{FeedEntry, FeedLog, PageRecord};
+use crate::base::time::UnixMillis;
+use crate::domain::cut::Cut;
 
 /// An entry with what is known of its page.
 pub struct Item {
@@ -113,6 +115,33 @@ fn url_of(storage: &dyn Storage, page: SeenKey) -> Result<Option<String>> {
     Ok(read::latest_page(storage, page)?.map(|(_, page)| page.url))
 }
 
+/// Number of the last entry that was committed before `at`, of those behind `low` up to and including `high`; `low` when none was. A clock
+/// that was put back meanwhile may make it any of those between. One record is read for each halving.
+///
+/// # Errors
+/// The storage's own.
+pub fn last_before(storage: &dyn Storage, (mut low, mut high): (u64, u64), at: UnixMillis) -> Result<u64> {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match read::scan::<Feed>(storage, &KeyRange::feed(middle, high), 1)?.first() {
+            Some((key, entry)) if entry.at < at => low = key.number,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+/// The capture of the page before that of an entry; none when there is none, or only half of one, after which it was tried again.
+///
+/// # Errors
+/// The storage's own.
+pub fn capture_before(storage: &dyn Storage, entry: &FeedEntry) -> Result<Option<PageRecord>> {
+    let own = entry.page.page(entry.captured.unwrap_or(entry.at));
+    let older = KeyRange { from: after(&own.encode()), ..KeyRange::captures(entry.page) };
+    let mut older = read::scan::<Pages>(storage, &older, 2)?.into_iter().map(|(_, page)| page);
+    Ok(older.find(|page| page.cut.is_none_or(|cut| cut == Cut::Length)))
+}
+
 /// The last entry that needs each file of the archive, of the entries behind `after` up to `until`: handed to `note`.
 ///
 /// # Errors
@@ -139,6 +168,31 @@ pub fn files(storage: &dyn Storage, mut after: u64, until: u64, mut note: impl F
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+    use crate::domain::url::PageUrl;
+    use crate::storage::MemoryStorage;
+    use crate::storage::txn::Txn;
+    use crate::storage::values::FeedKind;
+
+    #[test]
+    fn where_a_moment_is_in_the_feed_is_found_over_gaps_and_at_both_ends() {
+        let storage = MemoryStorage::new();
+        let mut txn = Txn::new(&storage);
+        let url = PageUrl::from_canonical("http://h.test/").unwrap();
+        let page = SeenKey::of(&Fingerprinter::new(1), CrawlId::default(), &url);
+        for (number, at) in [(3, 10), (4, 20), (9, 20), (10, 30), (40, 50)] {
+            let entry = FeedEntry { kind: FeedKind::First, at: UnixMillis(at), page, captured: None, why: None };
+            txn.put::<Feed>(&FeedKey { number }, &entry);
+        }
+        storage.write(&txn.into_batch()).unwrap();
+        for (at, number) in
+            [(0, 2), (10, 2), (11, 3), (20, 3), (21, 9), (30, 9), (31, 10), (50, 10), (51, 40), (99, 40)]
+        {
+            assert_eq!(last_before(&storage, (2, 60), UnixMillis(at)).unwrap(), number, "{at}");
+        }
+        assert_eq!(last_before(&storage, (2, 9), UnixMillis(99)).unwrap(), 9, "no further than it may");
+        assert_eq!(last_before(&storage, (60, 60), UnixMillis(99)).unwrap(), 60);
+    }
 
     #[test]
     fn who_reads_another_feed_is_told_what_both_have_and_who_comes_late_where_it_begins_now() {

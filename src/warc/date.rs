@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::base::time::UnixMillis;
+use crate::base::time::{UnixMillis, millis};
+use crate::base::units::parse_duration;
 
 /// Last moment that four-digit years can write; later ones are written as this one.
 const LATEST: u64 = 253_402_207_200_000; // 9999-12-30T22:00:00Z, the last that jiff knows
@@ -36,10 +37,38 @@ pub fn parse_iso(text: &str) -> Option<UnixMillis> {
     u64::try_from(stamp.as_millisecond()).ok().map(UnixMillis)
 }
 
+/// What people may type for a moment.
+pub const MOMENT: &str = "milliseconds since 1970, a time such as 2026-11-28T12:00:00Z, a day such as 2026-11-28 (UTC), or how long ago such as 2h";
+
+/// Reads a moment as people type it ([`MOMENT`]).
+pub fn typed_moment(text: &str, now: UnixMillis) -> Option<UnixMillis> {
+    let ago = || parse_duration(text).ok().map(|ago| UnixMillis(now.0.saturating_sub(millis(ago))));
+    let at = || parse_iso(text).or_else(|| parse_iso(&format!("{text}T00:00:00Z")));
+    text.parse().ok().map(UnixMillis).or_else(ago).or_else(at)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_moment_is_typed_as_a_number_a_time_a_day_or_how_long_ago() {
+        let now = UnixMillis(1_714_979_289_012);
+        for (text, at) in [
+            ("17", Some(17)),
+            ("2024-05-06T07:08:09Z", Some(1_714_979_289_000)),
+            ("2024-05-06", Some(1_714_953_600_000)),
+            ("2h", Some(1_714_979_289_012 - 7_200_000)),
+            ("1000d", Some(1_714_979_289_012 - 86_400_000_000)),
+            ("yesterday", None),
+            ("2024-13-06", None),
+            ("", None),
+            ("-5", None),
+        ] {
+            assert_eq!(typed_moment(text, now), at.map(UnixMillis), "{text}");
+        }
+    }
 
     #[test]
     fn a_moment_is_written_in_all_three_forms() {

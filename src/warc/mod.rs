@@ -10,7 +10,7 @@
 //! | [`append`], [`name`], [`writer`] | append-only files of known good length; names; one WARC being written |
 //! | [`cdxj`], [`surt`], [`jsonl`] | the index and its keys; one line a finished URL |
 //! | [`repair`] | tails cut, lost records found, strays dealt with at a start |
-//! | [`reader`], [`scan`], [`pick`] | reads WARC files, checks digests, reads one response by its place |
+//! | [`reader`], [`scan`], [`pick`], [`pages`] | reads WARC files, checks digests, reads one response by its place, or all of any file |
 //! | [`group`] | the records of one capture as they lie in their file |
 //! | [`again`] | what a stored response says: content codings taken off, text, links, card |
 //!
@@ -34,6 +34,7 @@ pub mod member;
 pub mod metadata;
 pub mod name;
 pub mod page;
+pub mod pages;
 pub mod pick;
 pub mod reader;
 pub mod record;

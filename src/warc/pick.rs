@@ -72,19 +72,30 @@ pub fn response_at(dir: &Path, file: &str, offset: u64, most: u64) -> Result<Pic
     let mut content = Vec::new();
     reader.content().read_to_end(&mut content).map_err(|e| damaged(e.to_string()))?;
     reader.finish().map_err(unread)?;
+    picked(header, content).map_err(damaged)
+}
+
+/// Head and body of the content of a response, or of a revisit, which has the head alone. Digests that the header names are checked.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn picked(header: WarcHeader, mut content: Vec<u8>) -> Result<Picked, String> {
     let said = |name| header.get(name).and_then(|digest| digest.parse::<WarcDigest>().ok());
     if said("WARC-Block-Digest").is_some_and(|digest| digest != WarcDigest::of(&content)) {
-        return Err(damaged("its content does not have its WARC-Block-Digest".into()));
+        return Err("its content does not have its WARC-Block-Digest".into());
     }
-    let end = head_len(&content).ok_or_else(|| damaged("it has no HTTP head".into()))?;
+    let end = head_len(&content).ok_or("it has no HTTP head")?;
     let mut body = content.split_off(end);
+    if header.kind() == "revisit" {
+        return Ok(Picked { header, head: content, body });
+    }
     match transfer_coding(&content) {
         Coding::Plain => {}
-        Coding::Chunked => body = chunks::payload(&body).map_err(|e| damaged(e.to_string()))?,
-        Coding::Other => return Err(damaged("its transfer coding is not known".into())),
+        Coding::Chunked => body = chunks::payload(&body).map_err(|e| e.to_string())?,
+        Coding::Other => return Err("its transfer coding is not known".into()),
     }
     if said("WARC-Payload-Digest").is_some_and(|digest| digest != WarcDigest::of(&body)) {
-        return Err(damaged("its body does not have its WARC-Payload-Digest".into()));
+        return Err("its body does not have its WARC-Payload-Digest".into());
     }
     Ok(Picked { header, head: content, body })
 }

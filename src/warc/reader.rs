@@ -1,4 +1,5 @@
-//! Reads WARC files whose records are one gzip member or zstd frame each, as Lycosa and all common crawlers write them.
+//! Reads WARC files whose records are one gzip member or zstd frame each, as Lycosa and all common crawlers write them, or stand there
+//! uncompressed.
 //!
 //! Memory is bounded: a header block has a cap, content is read through a [`Read`]. A file that is torn or damaged gives
 //! an error that says where the record began, so that everything before is known to be whole.
@@ -77,14 +78,11 @@ impl WarcHeader {
     }
 }
 
-/// What a member holds; the buffer is for headers, contents go past it.
-type Inner<R> = BufReader<Unpacker<Counting<R>>>;
-
 enum State<R: BufRead> {
     /// Before a member.
     Between(Counting<R>),
     /// Inside the member that began at `offset`, with `left` bytes of content to come.
-    Inside { member: Inner<R>, offset: u64, left: u64 },
+    Inside { member: Unpacker<Counting<R>>, offset: u64, left: u64 },
     /// After an error or the end.
     Over,
 }
@@ -92,6 +90,8 @@ enum State<R: BufRead> {
 /// Reads record after record.
 pub struct WarcReader<R: BufRead> {
     state: State<R>,
+    /// Its records are not compressed; known once the first was looked at.
+    plain: Option<bool>,
 }
 
 impl WarcReader<BufReader<File>> {
@@ -106,7 +106,7 @@ impl WarcReader<BufReader<File>> {
 impl<R: BufRead> WarcReader<R> {
     /// Reads from `source`, whose next byte is the file's byte `offset`.
     pub fn new(source: R, offset: u64) -> Self {
-        Self { state: State::Between(Counting { inner: source, at: offset }) }
+        Self { state: State::Between(Counting { inner: source, at: offset }), plain: None }
     }
 
     /// The next record's header; `None` at the end of the file. What is left of the record before is passed over.
@@ -117,13 +117,20 @@ impl<R: BufRead> WarcReader<R> {
         self.finish()?;
         let State::Between(mut source) = std::mem::replace(&mut self.state, State::Over) else { return Ok(None) };
         let begin = source.at;
-        pass_skippable(&mut source).map_err(|e| ReadError::from_io(begin, e))?;
+        let plain = match self.plain {
+            Some(plain) => plain,
+            None => source.fill_buf().map_err(|e| ReadError::from_io(begin, e))?.starts_with(b"WARC/"),
+        };
+        self.plain = Some(plain);
+        if !plain {
+            pass_skippable(&mut source).map_err(|e| ReadError::from_io(begin, e))?;
+        }
         let offset = source.at;
         let failed = |e| ReadError::from_io(offset, e);
         if source.fill_buf().map_err(failed)?.is_empty() {
             return Ok(None);
         }
-        let mut member = BufReader::with_capacity(1024, Unpacker::new(source).map_err(failed)?);
+        let mut member = if plain { Unpacker::plain(source) } else { Unpacker::new(source).map_err(failed)? };
         let header = read_header(&mut member, offset)?;
         self.state = State::Inside { member, offset, left: header.content_length };
         Ok(Some(header))
@@ -146,19 +153,56 @@ impl<R: BufRead> WarcReader<R> {
             return Ok(0);
         };
         if left > 0 {
-            return Err(ReadError::End(offset));
+            // What is not compressed has no end of its own but that of the file.
+            return Err(if self.plain == Some(true) { ReadError::Torn(offset) } else { ReadError::End(offset) });
         }
         let mut end = Vec::with_capacity(8);
-        member.by_ref().take(5).read_to_end(&mut end).map_err(|e| ReadError::from_io(offset, e))?;
+        // Behind one that is compressed its member ends too.
+        let most = if self.plain == Some(true) { 4 } else { 5 };
+        member.by_ref().take(most).read_to_end(&mut end).map_err(|e| ReadError::from_io(offset, e))?;
         if end != b"\r\n\r\n" {
             return Err(ReadError::End(offset));
         }
-        let source = member.into_inner().into_inner();
+        let source = member.into_inner();
         let length = source.at - offset;
         self.state = State::Between(source);
         Ok(length)
     }
 }
+
+/// Where the next record begins in a file, behind the byte `after`: for whoever passes by damage. None when nothing that looks like one
+/// follows.
+///
+/// # Errors
+/// The system refused to read.
+pub fn next_begin(path: &Path, after: u64) -> io::Result<Option<u64>> {
+    let mut file = File::open(path)?;
+    let (mut begin, mut piece, mut held) = (after + 1, vec![0; 1 << 20], 0);
+    file.seek(SeekFrom::Start(begin))?;
+    loop {
+        let n = file.read(piece.get_mut(held..).unwrap_or_default())?;
+        let bytes = piece.get(..held + n).unwrap_or_default();
+        for at in memchr::memchr3_iter(MAGICS[0][0], MAGICS[1][0], MAGICS[2][0], bytes) {
+            let here = begin + at as u64;
+            let is_magic = MAGICS.iter().any(|magic| bytes.get(at..).is_some_and(|rest| rest.starts_with(magic)));
+            if is_magic && matches!(WarcReader::open(path, here)?.next_record(), Ok(Some(_))) {
+                return Ok(Some(here));
+            }
+        }
+        if n == 0 {
+            return Ok(None);
+        }
+        // What begins at the end of this piece may go on in the next.
+        let kept = bytes.len().min(LONGEST_MAGIC - 1);
+        let from = bytes.len() - kept;
+        (begin, held) = (begin + from as u64, kept);
+        piece.copy_within(from..from + kept, 0);
+    }
+}
+
+/// What a record begins with: a gzip member, a zstd frame, or the record itself.
+const MAGICS: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], b"WARC/1."];
+const LONGEST_MAGIC: usize = 7;
 
 /// The content of a record.
 pub struct Content<'a, R: BufRead> {
@@ -176,7 +220,7 @@ impl<R: BufRead> Read for Content<'_, R> {
     }
 }
 
-fn read_header<R: BufRead>(member: &mut Inner<R>, offset: u64) -> Result<WarcHeader, ReadError> {
+fn read_header<R: BufRead>(member: &mut Unpacker<Counting<R>>, offset: u64) -> Result<WarcHeader, ReadError> {
     let mut block = Vec::with_capacity(1024);
     while !block.ends_with(b"\r\n\r\n") {
         let room = MAX_HEADER - block.len();

@@ -27,7 +27,11 @@ pub struct Running {
 
 impl Running {
     pub fn start(sandbox: &mut Sandbox, arguments: &[&str]) -> Self {
-        let daemon = sandbox.start(arguments, None);
+        Self::of(sandbox.start(arguments, None))
+    }
+
+    /// Of a daemon that was started.
+    pub fn of(daemon: Daemon) -> Self {
         let address = || {
             let log = daemon.log();
             let rest = log.split_once("address=http://")?.1;

@@ -15,6 +15,7 @@ mod checkpoint;
 mod cli;
 mod clock;
 mod cockpit;
+mod compared;
 mod cookies;
 mod corpus;
 mod crawl;
@@ -70,6 +71,7 @@ mod real_pages;
 #[cfg(feature = "rocksdb")]
 mod refusals;
 mod rejected;
+mod replay;
 mod restart;
 mod revisits;
 mod robots;

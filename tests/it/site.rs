@@ -22,9 +22,8 @@ pub struct Site {
 
 impl Site {
     /// Speaks http.
-    pub fn http<A: Into<Vec<u8>>>(respond: impl Fn(&str, &str) -> A + Send + Sync + 'static) -> Self {
-        let respond = move |_: &str, host: &str, path: &str| respond(host, path).into();
-        Self::start("127.0.0.1:0".parse().unwrap(), Arc::new(respond), None)
+    pub fn http<B: Into<Vec<u8>>>(respond: impl Fn(&str, &str) -> B + Send + Sync + 'static) -> Self {
+        Self::http_at("127.0.0.1:0".parse().unwrap(), respond)
     }
 
     /// Speaks http, by what the head of the request says.
@@ -34,8 +33,11 @@ impl Site {
     }
 
     /// Speaks http at this address.
-    pub fn http_at(address: SocketAddr, respond: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
-        Self::start(address, Arc::new(move |_: &str, host: &str, path: &str| respond(host, path).into_bytes()), None)
+    pub fn http_at<B: Into<Vec<u8>>>(
+        address: SocketAddr,
+        respond: impl Fn(&str, &str) -> B + Send + Sync + 'static,
+    ) -> Self {
+        Self::start(address, Arc::new(move |_: &str, host: &str, path: &str| respond(host, path).into()), None)
     }
 
     /// Speaks https with a certificate signed by itself.
@@ -126,7 +128,7 @@ fn answer(mut stream: impl Read + Write, respond: &Respond, log: &Mutex<Vec<Stri
     let head = String::from_utf8_lossy(&head).into_owned();
     log.lock().unwrap().push(head.clone());
     let (host, path) = host_and_path(&head);
-    let _ = stream.write_all(respond(&head, host, path).as_slice());
+    let _ = stream.write_all(&respond(&head, host, path));
     let _ = stream.flush();
 }
 

@@ -1,6 +1,6 @@
 //! The feed: what became of each page, in the order of the commits, for whoever takes the pages on; and who reads it.
 
-mod query;
+pub(super) mod query;
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -151,7 +151,7 @@ impl Asked {
 }
 
 /// The last entry that is shown.
-fn shown(node: &Node) -> Result<u64, ControlError> {
+pub(in crate::admin) fn shown(node: &Node) -> Result<u64, ControlError> {
     let why = "the feed is not taken up yet, or cannot be shown (the log says why): ask again";
     (*node.crawl.progress.fed.borrow()).ok_or_else(|| ControlError::Unavailable(why.into()))
 }

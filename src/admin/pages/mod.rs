@@ -1,5 +1,6 @@
 //! Pages: the list of captures, one page, and its snapshot.
 
+pub mod diff;
 pub(super) mod query;
 pub(super) mod snapshot;
 

@@ -17,21 +17,16 @@ use crate::content::charset::detect_in_domain;
 use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
 use crate::crawl::node::Node;
-use crate::crawl::parser::inspect::Saved;
+use crate::crawl::stored::{Capture, MOST, Saved, StoredError, captures, stored};
 use crate::document::decoded;
-use crate::domain::card::Card;
-use crate::storage::keys::{KeyRange, PageKey};
+use crate::storage::keys::KeyRange;
 use crate::storage::tables;
 use crate::storage::values::PageRecord;
-use crate::storage::{StorageError, read};
 use crate::warc::date::iso;
-use crate::warc::pick::{PickError, Picked, response_at};
+use crate::warc::pick::{PickError, Picked};
 
 /// Captures shown of one URL.
 const CAPTURES: usize = 100;
-/// Most bytes of a record, and of a decoded body, that are read for a snapshot.
-const MOST: u64 = 16 << 20;
-
 /// A page of captures, in key order.
 pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
     let range = match &query.host {
@@ -53,45 +48,26 @@ pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<C
 /// One capture of a URL, and the list of all.
 pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> Result<PageDetail, Problem> {
     let target = Target::typed(node, url)?.target;
-    let captures = captures(node, &target).map_err(unread)?;
-    let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+    let captures = captures(&*node.storage, target.key, None, CAPTURES).map_err(unread)?;
+    let capture = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
     let card = match with_card {
-        true => Some(json!(card(node, &target, stored(node, &target, capture)?))),
+        true => {
+            let rules = &node.crawl.rules;
+            let page = Saved::new(rules).look(&target.url, bytes(node, capture)?).0.page;
+            Some(json!(page.and_then(|page| page.facts.card(target.url.as_str(), rules.settings.index.keywords))))
+        }
         false => None,
     };
     let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
-    Ok(PageDetail { capture: CaptureView::from(capture), captures, card })
-}
-
-/// The card of what is stored, read as the crawl reads a page.
-fn card(node: &Node, target: &Target, picked: Picked) -> Option<Card> {
-    let (looked, _) = Saved::new(&node.crawl.rules).look(&target.url, picked);
-    looked.page?.facts.card(target.url.as_str(), node.crawl.rules.settings.index.keywords)
+    Ok(PageDetail { capture: CaptureView::from(&capture.1), captures, card })
 }
 
 /// The bytes of one capture.
 pub(super) fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, Problem> {
     let target = Target::typed(node, url)?.target;
-    let captures = captures(node, &target).map_err(unread)?;
-    let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
-    shown(stored(node, &target, capture)?, &target, capture, form)
-}
-
-/// The response that holds the bytes of a capture.
-fn stored(node: &Node, target: &Target, capture: &PageRecord) -> Result<Picked, Problem> {
-    let holder = read::holder(&*node.storage, target.key, capture).map_err(unread)?;
-    let place = holder.as_ref().and_then(|page| page.warc.as_ref());
-    let Some(place) = place else {
-        let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first \
-                  copy is not known";
-        return Err(ControlError::Absent(detail.into()).into());
-    };
-    let dir = node.crawl.rules.settings.warc_dir();
-    response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
-        PickError::Gone(_) => Problem::new(StatusCode::GONE, e.to_string()),
-        PickError::TooLarge { .. } => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, e.to_string()),
-        PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
-    })
+    let captures = captures(&*node.storage, target.key, None, CAPTURES).map_err(unread)?;
+    let capture = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+    shown(bytes(node, capture)?, &target, &capture.1, form)
 }
 
 /// `text/html` is of `text/html` and of `text/`.
@@ -99,18 +75,31 @@ fn is_of(mime: &str, wanted: &str) -> bool {
     if wanted.ends_with('/') { mime.starts_with(wanted) } else { mime.eq_ignore_ascii_case(wanted) }
 }
 
-type Capture = (PageKey, PageRecord);
-
-fn captures(node: &Node, target: &Target) -> Result<Vec<Capture>, StorageError> {
-    read::scan::<tables::Pages>(&*node.storage, &KeyRange::captures(target.key), CAPTURES)
-}
-
 /// The newest that is not after `at`.
 fn pick(captures: &[Capture], at: Option<u64>) -> Option<&Capture> {
     captures.iter().find(|(_, page)| at.is_none_or(|at| page.fetched.0 <= at))
 }
 
-fn absent(target: &Target, at: Option<u64>) -> ControlError {
+/// The response that holds the bytes of a capture.
+fn bytes(node: &Node, capture: &Capture) -> Result<Picked, Problem> {
+    Ok(stored(&*node.storage, &node.crawl.rules.settings.warc_dir(), capture, MOST)?)
+}
+
+impl From<StoredError> for Problem {
+    fn from(error: StoredError) -> Self {
+        match error {
+            StoredError::Storage(error) => unread(error).into(),
+            StoredError::Nowhere => ControlError::Absent(error.to_string()).into(),
+            StoredError::Pick(PickError::Gone(_)) => Self::new(StatusCode::GONE, error.to_string()),
+            StoredError::Pick(PickError::TooLarge { .. }) => {
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
+            }
+            StoredError::Pick(PickError::Damaged { .. }) => ControlError::Unavailable(error.to_string()).into(),
+        }
+    }
+}
+
+pub(super) fn absent(target: &Target, at: Option<u64>) -> ControlError {
     let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
     ControlError::Absent(format!("there is no capture of {}{time}; `lycosa ctl explain` says why", target.url))
 }

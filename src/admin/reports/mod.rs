@@ -1,5 +1,6 @@
-//! Reports: dead links, seeds, hosts, statuses, media types; as JSON, or as CSV for spreadsheets.
+//! Reports: dead links, seeds, hosts, statuses, media types, changes; as JSON, or as CSV for spreadsheets.
 
+pub(super) mod changes;
 pub mod query;
 mod rows;
 
@@ -15,6 +16,7 @@ use super::csv::Row;
 use super::paging::{How, Page, Paging, written};
 use super::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
+pub use changes::ChangedPage;
 pub use rows::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
 
 /// Links to whom.

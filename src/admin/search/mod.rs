@@ -157,7 +157,7 @@ fn asked<T>(
 ) -> Result<T, ControlError> {
     use std::time::Duration;
 
-    use crate::crawl::parser::inspect::Saved;
+    use crate::crawl::stored::Saved;
     use crate::index::Source;
 
     /// From when on what follows has no snippets any more: a search is answered soon.

@@ -11,8 +11,8 @@ use data_encoding::HEXLOWER;
 
 use super::{Deaths, Ending, LOOK, Last, acknowledge};
 use crate::crawl::node::Node;
-use crate::crawl::parser::inspect::Saved;
 use crate::crawl::rules::Rules;
+use crate::crawl::stored::Saved;
 use crate::domain::fingerprint::Fingerprinter;
 use crate::index::generations::Plan;
 use crate::index::{Doing, Eyes, Folder, FollowError, Follower, Reader, Source, Writer};

@@ -15,6 +15,7 @@ use crate::cli::ctl::report::ReportArgs;
 use crate::cli::ctl::settings::SettingsCommand;
 use crate::cli::ctl::snapshot::SnapshotArgs;
 use crate::cli::ctl::urls::UrlsCommand;
+use crate::cli::diff::Which;
 
 /// Arguments of `lycosa ctl`.
 #[derive(Clone, Debug, Args)]
@@ -60,6 +61,11 @@ pub enum CtlCommand {
     Look(LookCommand),
     /// Write a stored page to a file or to standard output
     Snapshot(SnapshotArgs),
+    /// What changed between two captures of a page, by the blocks of its text
+    #[command(
+        after_help = "Examples: lycosa ctl diff https://example.org/\n          lycosa ctl diff example.org/doc --from 7d"
+    )]
+    Diff(Which),
     /// Show what happens as it happens, until interrupted
     Events(EventsArgs),
     /// What became of each page, in the order of the commits; who reads it, and how far each is

@@ -9,7 +9,7 @@ mod search;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use checkpoint::{CheckpointArgs, CheckpointCommand};
 pub use ctl::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
@@ -19,6 +19,7 @@ pub use index::{IndexArgs, IndexCommand};
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
 pub use search::{SearchArgs, Wanted};
 
+use super::diff::Which;
 use super::exit::{CliError, Exit};
 use crate::config::LogFormat;
 use crate::testweb::TestwebArgs;
@@ -57,6 +58,10 @@ pub enum Command {
     Check(Box<FolderArgs>),
     /// Write the pages of a data folder at rest in a form that others read (a running crawl: ctl export)
     Export(Box<ExportArgs>),
+    /// Show what changed between two captures of a page, of a crawl at rest
+    Diff(DiffArgs),
+    /// Read stored pages again by the crawl's own parser, under its rules or others, without a network
+    Replay(Box<ReplayArgs>),
     /// Talk to a running crawl
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere
@@ -190,6 +195,67 @@ pub struct FolderArgs {
     /// Settings.
     #[command(flatten)]
     pub settings: SettingsArgs,
+}
+
+/// Arguments of `lycosa diff`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    after_help = "Examples: lycosa diff https://example.org/ --data crawl\n          lycosa diff https://example.org/ --data crawl --from 2026-11-01 --to 2026-11-28"
+)]
+pub struct DiffArgs {
+    /// Which captures.
+    #[command(flatten)]
+    pub which: Which,
+    /// The data folder
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub rules: RulesArgs,
+}
+
+/// Arguments of `lycosa replay`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 something differs or a record is damaged, 2 bad arguments, 11 interrupted.\n\
+    Examples: lycosa replay --data crawl --config crawl.toml --what links --compare\n          lycosa replay --data crawl --config new.toml --what scope --compare\n          lycosa replay --warc other.warc.gz --what card > cards.jsonl"
+)]
+pub struct ReplayArgs {
+    /// The data folder of a crawl at rest, whose archive is read
+    #[arg(long, value_name = "DIR", conflicts_with = "warc")]
+    pub data: Option<PathBuf>,
+    /// WARC files of any crawler instead: gzip, zstd or plain
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub warc: Vec<PathBuf>,
+    /// What is told of each page
+    #[arg(long, value_enum)]
+    pub what: ReplayWhat,
+    /// Tell only what differs from what the live run wrote
+    #[arg(long)]
+    pub compare: bool,
+    /// No progress display, even in a terminal
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub rules: RulesArgs,
+}
+
+/// What a replay tells of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReplayWhat {
+    /// All that it leads to, as the metadata records of the archive list it
+    Links,
+    /// Whether it, and each link of it, is taken or turned away, and why
+    Scope,
+    /// What the rules of [[extract]] find
+    #[allow(rustdoc::broken_intra_doc_links, reason = "the text of --help, in which nothing is escaped")]
+    Extract,
+    /// Its card: title, abstract, keywords, language, links
+    Card,
 }
 
 /// Help and version are printed; a mistake becomes one line, with what was expected.

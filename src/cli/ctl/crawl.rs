@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use super::door::Ask;
-use super::look::list;
+use super::look::{list, path};
 use super::table::{Column, Form, listed, table};
 use super::told::InForce;
 use super::{read, urls};
@@ -14,6 +14,7 @@ use crate::admin::{Done, NewSeed, SeedReport};
 use crate::base::units::{counted, human_size};
 use crate::cli::args::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
 use crate::cli::checkpoint;
+use crate::cli::diff::Which;
 use crate::cli::exit::CliError;
 use crate::cli::gather::read_input;
 use crate::config::without_scheme;
@@ -48,6 +49,10 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Index { order: Some(IndexOrder::Rebuild) } => Ask::post("/api/v1/index/rebuild", String::new()),
         CtlCommand::Host(host) => super::host::ask(host),
         CtlCommand::Urls(command) => urls::ask(command),
+        CtlCommand::Diff(Which { url, from, to }) => {
+            let query = [("url", Some(url.clone())), ("from", from.clone()), ("to", to.clone())];
+            Ask::get(path("/api/v1/diff", &query))
+        }
         CtlCommand::Snapshot(_)
         | CtlCommand::Report(_)
         | CtlCommand::Events(_)
@@ -88,6 +93,7 @@ pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<
         | CtlCommand::Feed(_)
         | CtlCommand::Export(_)
         | CtlCommand::Exports(_) => String::new(),
+        CtlCommand::Diff(_) => String::new(), // told elsewhere
         CtlCommand::Look(command) => super::look::told(command, answer)?,
         CtlCommand::Settings(command) => super::settings::told(command, answer, now)?,
     })

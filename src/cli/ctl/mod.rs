@@ -25,6 +25,7 @@ use std::io::Write;
 use serde::de::DeserializeOwned;
 
 use super::args::{CtlArgs, CtlCommand};
+use super::diff;
 use super::exit::{CliError, Exit, Safe, unless_gone};
 use told::InForce;
 
@@ -33,6 +34,10 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let door = door::door(args)?;
     if let CtlCommand::Snapshot(which) = &args.command {
         return block_on(snapshot::run(&door, which, args.json, out)).map(|()| Exit::Done);
+    }
+    if let (CtlCommand::Diff(_), false) = (&args.command, args.json) {
+        let answer = block_on(door::send(&door, crawl::ask(args)?))?;
+        return diff::show(&read(&answer)?, out).map(|()| Exit::Done); // coloured, what is of the page escaped
     }
     let out = &mut Safe(out);
     match &args.command {

@@ -13,7 +13,7 @@ use crate::admin::csv::{Row, line, names};
 use crate::admin::holders::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::paging::Page;
-use crate::admin::reports::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
+use crate::admin::reports::{ChangedPage, DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
 use crate::cli::exit::{CliError, Safe};
 use crate::domain::url::Canonicaliser;
 use crate::warc::date::iso;
@@ -21,15 +21,24 @@ use crate::warc::date::iso;
 /// `lycosa ctl report …`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples: lycosa ctl report dead-links --host example.org > dead.csv\n          lycosa ctl report seeds --json"
+    after_help = "Examples: lycosa ctl report dead-links --host example.org > dead.csv\n          lycosa ctl report seeds --json\n          lycosa ctl report changes --since 1d --kind gone,moved"
 )]
 pub struct ReportArgs {
     /// Which
     #[arg(value_enum)]
     pub name: ReportName,
-    /// Of dead links: those to this host alone
+    /// Of dead links and changes: those of this host alone
     #[arg(long)]
     pub host: Option<String>,
+    /// Of changes: those of this moment or later: 2026-11-28T12:00:00Z, 2026-11-28, or how long ago such as 2h
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Of changes: those before this moment
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Of changes: only these: new, changed, gone, back, moved, failed
+    #[arg(long, value_name = "KIND,…")]
+    pub kind: Option<String>,
     /// Of dead links: with the pages that hold each, found in the archive by a job when there is no such report yet
     #[arg(long)]
     pub holders: bool,
@@ -52,27 +61,40 @@ pub enum ReportName {
     Statuses,
     /// Captures by media type
     Types,
+    /// Pages that are new, changed, gone, back, moved or given up
+    Changes,
 }
 
 /// Fetches and shows a report, page by page.
 pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    if let (Some(host), true) = (&args.host, args.name != ReportName::DeadLinks) {
+    let (of_links, of_changes) = (args.name == ReportName::DeadLinks, args.name == ReportName::Changes);
+    if let (Some(host), false) = (&args.host, of_links || of_changes) {
         return Err(CliError::usage(format!(
-            "--host is for the report dead-links alone; `lycosa ctl host {host}` shows that host"
+            "--host is for the reports dead-links and changes alone; `lycosa ctl host {host}` shows that host"
         )));
+    }
+    if args.holders && !of_links {
+        return Err(CliError::usage("--holders: of dead links only"));
+    }
+    if !of_changes && [&args.since, &args.until, &args.kind].into_iter().any(Option::is_some) {
+        return Err(CliError::usage("--since, --until, --kind: of changes only"));
     }
     match args.name {
         ReportName::DeadLinks if args.holders => holders(json, door, args, out),
-        _ if args.holders => Err(CliError::usage("--holders: of dead links only")),
-        ReportName::DeadLinks => {
-            let host = args.host.as_deref().map(|host| format!("&host={}", escaped_part(host))).unwrap_or_default();
-            paged::<DeadLink>(json, door, "dead-links", &host, out)
-        }
+        ReportName::DeadLinks => paged::<DeadLink>(json, door, "dead-links", &narrowed(args), out),
+        ReportName::Changes => paged::<ChangedPage>(json, door, "changes", &narrowed(args), out),
         ReportName::Seeds => paged::<SeedLine>(json, door, "seeds", "", out),
         ReportName::Hosts => paged::<HostLine>(json, door, "hosts", "", out),
         ReportName::Statuses => show::<StatusLine>(json, &get(door, "/api/v1/reports/statuses")?, true, out),
         ReportName::Types => show::<TypeLine>(json, &get(door, "/api/v1/reports/types")?, true, out),
     }
+}
+
+/// What narrows a report, as the end of its query.
+fn narrowed(args: &ReportArgs) -> String {
+    let given = [("host", &args.host), ("since", &args.since), ("until", &args.until), ("kind", &args.kind)];
+    let given = given.iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    given.map(|(name, value)| format!("&{name}={}", escaped_part(value))).collect()
 }
 
 fn get<T: DeserializeOwned>(door: &Door, path: &str) -> Result<T, CliError> {

@@ -14,8 +14,7 @@ use self::crawl::{agent, check_crawl, check_frontier, check_hosts, check_pattern
 use self::fetch::{check_dns, check_extract, check_fetch, check_net, check_pages, check_sitemaps, check_timeouts};
 use self::store::{
     check_checkpoint, check_dedup, check_disk, check_exact, check_export, check_feed, check_index, check_log,
-    check_memory,
-    check_store, check_supervision, check_webhooks, listen,
+    check_memory, check_store, check_supervision, check_webhooks, listen,
 };
 use super::file::FileForm;
 use super::settings::Settings;

@@ -26,6 +26,8 @@ use crate::domain::politeness::wait_for_work;
 use crate::net::protocol::Fetched;
 use crate::storage::values::PageRecord;
 
+pub use page::{Reread, reread};
+
 /// A document to be read. Dropping it gives back lease and permit.
 #[expect(missing_docs, reason = "each name says it")]
 pub struct Parse {

@@ -20,10 +20,11 @@ use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
 use crate::net::protocol::Fetched;
-use crate::storage::ledger::Ending;
+use crate::storage::ledger::{Ending, LinkChange};
 use crate::storage::values::{AsSitemap, DoneKind, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
 use crate::warc::exchange::{Said, Tools, payload_of};
+use crate::warc::metadata::Outlink;
 use crate::warc::page::PageRecords;
 
 /// Characters of a title that are kept.
@@ -42,10 +43,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { mut lease, permit, fetched, verdict, usage, last, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
     let head = HeaderDirectives::of(&fetched.headers, &node.crawl.rules.settings.agent.robots_tokens);
-    let at = (&lease.url, lease.entry.found.is_sitemap());
-    let looked = node.crawl.rules.inspector().look(at, &fetched, &verdict, &head, &mut tools.buffer);
-    let looked =
-        looked.bounded(&node.crawl.live().canon, &lease.url, node.crawl.rules.settings.parse.max_links_per_page);
+    let looked = looked(node, &mut tools.buffer, (&lease, &fetched), &verdict, &head);
     node.faults.pass("parser.looked");
     lease.room = Some(room_for(node, looked.page.as_ref().map_or(0, links::at_most)));
     let onward = redirect(node, &lease, &fetched, &verdict, &looked, &head);
@@ -97,6 +95,47 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         begun,
         took: fetched.timings.total,
     }
+}
+
+/// What is made of an answer that was stored.
+pub struct Reread<'p> {
+    /// What was found in its body.
+    pub looked: &'p Inspection,
+    /// All that it leads to, as its metadata record lists it.
+    pub outlinks: Vec<Outlink<'p>>,
+    /// The same, judged.
+    pub links: LinkChange,
+    /// What it says of itself.
+    pub remarks: Remarks,
+}
+
+/// Reads a stored answer as [`read`] reads one that has just come, and hands on what is made of it. `lease`: as it was asked for.
+pub fn reread<T>(
+    node: &Node,
+    buffer: &mut [u8],
+    (lease, fetched): (&Lease, &Fetched),
+    verdict: &Verdict,
+    then: impl FnOnce(Reread<'_>) -> T,
+) -> T {
+    let head = HeaderDirectives::of(&fetched.headers, &node.crawl.rules.settings.agent.robots_tokens);
+    let looked = looked(node, buffer, (lease, fetched), verdict, &head);
+    let onward = redirect(node, lease, fetched, verdict, &looked, &head);
+    let found = links::found(node, (lease, links::reach(node, lease)), verdict, &onward, looked.page.as_ref(), &head);
+    let remarks = remarks(lease, fetched, &looked, verdict, &head, (&onward, found.refused));
+    then(Reread { looked: &looked, outlinks: found.outlinks, links: found.change, remarks })
+}
+
+/// What is in the body, as many links of it as are taken.
+fn looked(
+    node: &Node,
+    buffer: &mut [u8],
+    (lease, fetched): (&Lease, &Fetched),
+    verdict: &Verdict,
+    head: &HeaderDirectives,
+) -> Inspection {
+    let at = (&lease.url, lease.entry.found.is_sitemap());
+    let looked = node.crawl.rules.inspector().look(at, fetched, verdict, head, buffer);
+    looked.bounded(&node.crawl.live().canon, &lease.url, node.crawl.rules.settings.parse.max_links_per_page)
 }
 
 /// Where the page leads at once, if it does.

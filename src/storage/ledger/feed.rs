@@ -8,12 +8,13 @@ use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::RequeueReason;
+use crate::domain::statuses::is_gone;
 use crate::storage::StorageError;
 use crate::storage::keys::{FeedKey, Key, KeyRange, SeenKey, after};
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, GONE, LastTime, PageRecord, Shown, UrlState,
+    Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, LastTime, PageRecord, Shown, UrlState,
 };
 
 impl Ledger {
@@ -32,7 +33,7 @@ impl Ledger {
             UrlState::Done { how: DoneKind::Redirect, .. } => (FeedKind::Redirect, None),
             UrlState::Done { .. } => (self.news_of(txn, seen, record, before)?, None),
             UrlState::Error { reason } => {
-                let gone = record.is_some_and(|record| GONE.contains(&record.status));
+                let gone = record.is_some_and(|record| is_gone(record.status));
                 (if gone { FeedKind::Gone } else { FeedKind::Failed }, Some(reason.code()))
             }
             UrlState::Rejected { reason, .. } => (FeedKind::Rejected, Some(reason.code())),

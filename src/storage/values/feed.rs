@@ -41,9 +41,6 @@ fields! {
     }
 }
 
-/// Statuses of what is not there: not found, gone, taken away for a law.
-pub const GONE: [u16; 3] = [404, 410, 451];
-
 /// Former feeds that are remembered.
 const FORMER: usize = 32;
 /// Name of the consumer that the index is: nobody else speaks for it.

@@ -3,8 +3,6 @@
 
 mod look;
 mod onward;
-mod saved;
 
 pub use look::{Inspection, Inspector};
 pub use onward::{Redirect, RedirectKind};
-pub use saved::Saved;

@@ -1,0 +1,52 @@
+//! A crawl at rest, to be looked at: its database is opened to be read, nothing is written, and while it is open no crawl can begin there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::args::{RulesArgs, SettingsArgs};
+use super::check::{absent, options, refused, shown};
+use super::exit::CliError;
+use super::gather::{layers, with_data};
+use crate::app::{StartError, at_rest};
+use crate::config::Settings;
+use crate::crawl::node::Node;
+use crate::storage::{MemoryStorage, RocksStorage, Storage, folder};
+
+/// The settings that are meant: those of a file, the environment and `--set`; of another data folder, if one is named.
+///
+/// # Errors
+/// A setting that is none.
+pub(super) fn settings(rules: &RulesArgs, data: Option<&Path>) -> Result<Settings, CliError> {
+    let settings = SettingsArgs { sets: rules.sets.clone(), ..SettingsArgs::default() };
+    Ok(with_data(layers(rules.config.as_deref(), &settings)?, data)?.load()?)
+}
+
+/// The node of the crawl in the data folder of the settings, by these settings and what was changed while it ran.
+///
+/// # Errors
+/// No crawl there, one that runs, one of another format, or a database that cannot be read.
+pub(super) fn node(settings: Settings) -> Result<Node, CliError> {
+    let dir = settings.store.data_dir.clone();
+    let database = folder::find(&dir).map_err(|e| absent(&dir, e))?;
+    let database = database.ok_or_else(|| {
+        CliError::usage(format!("{} holds no crawl; name the crawl's data folder with --data DIR", shown(&dir)))
+    })?;
+    let storage = RocksStorage::look(&database, options(&settings)).map_err(refused)?;
+    made(settings, Arc::new(storage))
+}
+
+/// A node of no crawl, with an empty database in memory.
+///
+/// # Errors
+/// Settings that make no node.
+pub(super) fn of_none(settings: Settings) -> Result<Node, CliError> {
+    let storage = MemoryStorage::formatted(0).map_err(refused)?;
+    made(settings, Arc::new(storage))
+}
+
+fn made(settings: Settings, storage: Arc<dyn Storage>) -> Result<Node, CliError> {
+    at_rest(settings, storage).map_err(|error| match error {
+        StartError::Storage(error) => refused(error),
+        error => CliError::usage(error),
+    })
+}
