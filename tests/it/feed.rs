@@ -125,8 +125,9 @@ fn a_reader_has_a_name_says_how_far_it_is_over_kills_and_is_told_what_is_wrong()
     crawl.daemon.wait();
 
     let crawl = Running::start(&mut sandbox, &[]);
-    let (code, listed) = crawl.ctl(&["feed", "consumers"]);
-    assert!(code == 0 && listed.contains(&format!("feed {}, entries 1 to ", follower.log)), "{listed}");
+    let taken_up = || Some(crawl.ctl(&["feed", "consumers"])).filter(|(code, _)| *code == 0);
+    let (_, listed) = until("the feed", taken_up, || crawl.daemon.log());
+    assert!(listed.contains(&format!("feed {}, entries 1 to ", follower.log)), "{listed}");
     assert!(listed.contains("\nbackup          30 "), "{listed}");
     let at = "/api/v1/feed/consumers/backup";
     let said = json(&crawl.get(at));
