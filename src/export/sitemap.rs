@@ -62,7 +62,7 @@ impl<'a> Format<'a> for Sitemap<'a> {
             None => {
                 let name = format!("sitemap-{:05}.xml", self.names.len() + 1);
                 let mut sink = out.file(&name)?;
-                write!(sink, "{HEAD}<urlset {SPACE}>\n")?;
+                writeln!(sink, "{HEAD}<urlset {SPACE}>")?;
                 self.names.push(name);
                 self.open.insert((sink, 0))
             }
@@ -75,7 +75,7 @@ impl<'a> Format<'a> for Sitemap<'a> {
     fn end(mut self: Box<Self>, out: &mut Output<'a>) -> Result<BTreeMap<String, u64>, ExportError> {
         self.close(out)?;
         let mut index = out.file("sitemap-index.xml")?;
-        write!(index, "{HEAD}<sitemapindex {SPACE}>\n")?;
+        writeln!(index, "{HEAD}<sitemapindex {SPACE}>")?;
         for name in &self.names {
             writeln!(index, "<sitemap><loc>{}{name}</loc></sitemap>", escaped(self.base))?;
         }
