@@ -8,6 +8,7 @@ use std::path::Path;
 use encoding_rs::{BIG5, Encoding, GBK, UTF_8};
 use lycosa::content::html::{ExtractOptions, PageReader};
 use lycosa::content::mime::Kind;
+use lycosa::domain::card::Find;
 use lycosa::domain::words::{form, is_unspaced};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -71,17 +72,20 @@ fn pages() -> Option<Served> {
         let text = format!("{text} {name}");
         pages.insert(format!("/{name}"), (html(encoding.name()), encoding.encode(&text).0.into_owned()));
     }
+    pages.insert("/".into(), (html("utf-8"), links(&pages).into_bytes()));
     Some(pages)
+}
+
+/// A page that leads to all.
+fn links(pages: &Served) -> String {
+    pages.keys().map(|path| format!("<a href=\"{path}\">x</a> ")).collect()
 }
 
 fn serve(pages: Served) -> Site {
     Site::http(move |_, path| -> Vec<u8> {
         let (kind, body) = match pages.get(path) {
             Some((kind, body)) => (kind.clone(), body.clone()),
-            None if path == "/" => {
-                let links = pages.keys().map(|path| format!("<a href=\"{path}\">x</a> "));
-                ("text/html".into(), format!("<p>{}", links.collect::<String>()).into_bytes())
-            }
+            None if path == "/" => ("text/html".into(), links(&pages).into_bytes()),
             None => return none().into(),
         };
         let length = body.len();
@@ -117,43 +121,55 @@ fn paths(found: &Value) -> Vec<String> {
     hits.map(|hit| hit["url"].as_str().unwrap().strip_prefix("http://pages.test").unwrap().to_owned()).collect()
 }
 
-/// The blocks of each page in their form, those of its title and description among them.
+/// What each page says: its blocks, what its card has of title, description and keywords, its URL; all in their form.
 fn blocks(pages: &Served) -> BTreeMap<String, Vec<String>> {
-    let url = url::Url::parse("http://pages.test/").unwrap();
-    let read = |(kind, body): &(String, Vec<u8>)| {
+    let read = |path: &str, (kind, body): &(String, Vec<u8>)| {
+        let address = format!("http://pages.test{path}");
         let options = ExtractOptions { card: true, ..ExtractOptions::default() };
+        let url = url::Url::parse(&address).unwrap();
         let mut reader = PageReader::of_kind(Kind::Html, Some(kind), &url, options, 16 << 20);
         reader.push(body);
         let facts = reader.finish().facts;
-        let card = facts.for_card.as_deref().unwrap();
-        let texts = card.blocks.iter().map(|block| block.text.clone()).chain(facts.title.clone());
-        texts.chain(facts.description.clone()).map(|text| joined(&form(&text))).collect::<Vec<String>>()
+        let card = facts.card(&address, Find::Fill).unwrap();
+        let blocks = facts.for_card.as_deref().unwrap().blocks.iter().map(|block| block.text.clone());
+        let said = card.title.into_iter().chain(card.description).chain(card.keywords.into_iter().map(|key| key.word));
+        blocks.chain(said).chain([format!("pages.test{path}")]).map(|text| apart(&form(&text))).collect::<Vec<String>>()
     };
-    pages.iter().map(|(path, page)| (path.clone(), read(page))).collect()
+    pages.iter().map(|(path, page)| (path.clone(), read(path, page))).collect()
 }
 
-/// Without white space between characters that are written without it.
-fn joined(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let near =
-        |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| is_unspaced(*c) && !is_spaced_asian(*c));
-    let kept =
-        chars.iter().enumerate().filter(|(at, c)| !(**c == ' ' && near(at.checked_sub(1)) && near(Some(at + 1))));
-    kept.map(|(_, c)| *c).collect()
+/// Words, each a space apart, whatever stands between them. White space between characters that are written without it is none.
+fn apart(text: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || is_unspaced(c);
+    let joins = |c: Option<char>| c.is_some_and(|c| is_unspaced(c) && !has_spaces(c));
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
+        let (piece, behind) = rest.split_at(end);
+        rest = behind;
+        if is_word(first) {
+            out += piece;
+        } else if !(piece.trim().is_empty() && joins(out.chars().next_back()) && joins(rest.chars().next())) {
+            out.push(' ');
+        }
+    }
+    out.trim().to_owned()
 }
 
-/// Korean and Thai have spaces, which part their runs.
-fn is_spaced_asian(c: char) -> bool {
+/// Korean and Thai, whose spaces part their runs.
+fn has_spaces(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{e01}'..='\u{e4e}')
 }
 
 /// Whether a text holds a piece: of scripts with spaces as whole words.
 fn holds(text: &str, piece: &str) -> bool {
-    let spaced = |c: Option<char>| c.is_some_and(|c| !is_unspaced(c) && (c.is_alphanumeric() || c == '_'));
+    let spaced = |c: Option<char>| c.is_some_and(|c| !is_unspaced(c) && c != ' ');
     let whole = |at: usize| {
         let before = text[..at].chars().next_back();
         let behind = text[at + piece.len()..].chars().next();
-        !(spaced(piece.chars().next()) && spaced(before)) && !(spaced(piece.chars().next_back()) && spaced(behind))
+        let cut = |inner, outer| spaced(inner) && spaced(outer);
+        !cut(piece.chars().next(), before) && !cut(piece.chars().next_back(), behind)
     };
     text.match_indices(piece).any(|(at, _)| whole(at))
 }
@@ -171,12 +187,11 @@ fn pieces(blocks: &BTreeMap<String, Vec<String>>, dice: &mut Dice, count: usize)
             let from = dice.below((run.len() - length + 1) as u64) as usize;
             pieces.insert(run[from..from + length].iter().collect());
         } else {
-            // Words apart by single spaces, so that the piece stands in the text as it is.
+            // Words of one letter are left out: C++ is none of C.
             let words: Vec<&str> = text.split(' ').collect();
             let length = (1 + dice.below(4) as usize).min(words.len());
             let from = dice.below((words.len() - length + 1) as u64) as usize;
-            let plain =
-                |word: &&str| !word.is_empty() && word.len() < 40 && word.chars().all(|c| c.is_ascii_alphabetic());
+            let plain = |word: &&str| (2..40).contains(&word.len()) && word.chars().all(|c| c.is_ascii_alphabetic());
             if words[from..from + length].iter().all(plain) {
                 pieces.insert(words[from..from + length].join(" "));
             }

@@ -23,11 +23,13 @@ const AT_A_TIME: usize = 2;
 /// Those that wait for their turn.
 const WAITING: usize = 8;
 /// Hits when nothing is said, and at most.
+#[cfg(feature = "search")]
 const HITS: (usize, usize) = (10, 100);
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[cfg_attr(not(feature = "search"), allow(dead_code, reason = "there is no index to ask"))]
 pub(super) struct SearchQuery {
     /// Words, `"phrases"`, `-word`, `a OR b`, `word*`, `title:`, `url:`, `key:`, `host:`, `site:`, `lang:`, `mime:`, `links:`, `since:`, `before:`.
     q: String,
@@ -45,6 +47,7 @@ pub(super) struct SearchQuery {
 /// Which links.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[cfg_attr(not(feature = "search"), allow(dead_code, reason = "there is no index to ask"))]
 pub(super) struct LinksQuery {
     /// The page.
     url: String,
