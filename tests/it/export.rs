@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::admin::Running;
 use crate::checkpoint::until_requests;
 use crate::sandbox::{Sandbox, program, until};
+use crate::site::{Site, page};
 use crate::warc_tools::{check, python};
 
 const SETTINGS: &str = "politeness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\nstore.memory = \"32MiB\"\n\
@@ -359,6 +360,40 @@ fn a_running_crawl_makes_exports_beside_its_work_and_hands_them_out_as_they_woul
     made(&sandbox.data(), "warc", &out.join("warcs"), &["--config", config.to_str().unwrap()]);
     let same = Command::new("diff").arg("-r").arg(exports.join("warcs")).arg(out.join("warcs")).output().unwrap();
     assert_eq!(text(&same), "");
+}
+
+#[test]
+fn what_has_not_changed_is_exported_with_what_it_confirms() {
+    let Some(python) = python() else { return };
+    let site = Site::of_heads(|head, _, path| match path {
+        "/robots.txt" => page(200, "text/plain", "", "Sitemap: http://a.test/map.xml"),
+        "/map.xml" if head.to_ascii_lowercase().contains("if-none-match") => {
+            "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nConnection: close\r\n\r\n".to_owned()
+        }
+        "/map.xml" => page(200, "text/xml", "ETag: \"1\"\r\n", "<urlset><url><loc>http://a.test/</loc></url></urlset>"),
+        _ => page(200, "text/html", "", "<title>Wolf spiders</title>"),
+    });
+    let mut sandbox = Sandbox::new(web(1), &format!("{SETTINGS}sitemaps.revisit = \"1s\"\n"));
+    let overrides = format!("dns.overrides={{ 'a.test' = '{}' }}", site.address);
+    let allowed = format!("net.allow=['127.0.0.1/32:{}']", site.port());
+    let crawl = Running::start(
+        &mut sandbox,
+        &["--set", &overrides, "--set", &allowed, "--set", "crawl.seeds=['http://a.test/']"],
+    );
+    let again = || crawl.get("/api/v1/feed?kind=unchanged").1.contains("not_modified").then_some(());
+    until("the sitemap again", again, || crawl.daemon.log());
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+    let (data, out) = (sandbox.data(), sandbox.beside("out"));
+    let of_maps = ["--status", "2xx", "--mime", "text/xml"];
+    made(&data, "jsonl", &out.join("maps.jsonl"), &of_maps);
+    let lines = read(&python, "jsonl", &out.join("maps.jsonl"));
+    assert_eq!((lines.as_array().unwrap().len(), url(&lines[0])), (1, "http://a.test/map.xml"), "{lines}");
+    assert_eq!((&lines[0]["capture"]["status"], &lines[0]["capture"]["how"]), (&304.into(), &"not_modified".into()));
+    let report = made(&data, "warc", &out.join("warcs"), &of_maps);
+    assert_eq!(report["counts"]["of_format"], serde_json::json!({ "captures": 1, "referred_to": 1 }));
+    let (passed, told) = check(&python, &out.join("warcs"), None);
+    assert!(passed && told.contains("'revisit': 1") && told.contains("'response': 1"), "{told}");
 }
 
 #[test]
