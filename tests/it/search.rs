@@ -177,11 +177,12 @@ fn holds(text: &str, piece: &str) -> bool {
 /// Pieces of the pages to look for: 2 to 8 characters of scripts without spaces, 1 to 4 words of letters.
 fn pieces(blocks: &BTreeMap<String, Vec<String>>, dice: &mut Dice, count: usize) -> BTreeSet<String> {
     let texts: Vec<&String> = blocks.values().flatten().collect();
+    let parted = texts.iter().flat_map(|text| text.split(|c: char| !is_unspaced(c)));
+    let runs: Vec<&str> = parted.filter(|run| run.chars().count() > 1).collect();
     let mut pieces = BTreeSet::new();
     while pieces.len() < count {
         let text = texts[dice.below(texts.len() as u64) as usize];
-        let runs: Vec<&str> = text.split(|c: char| !is_unspaced(c)).filter(|run| run.chars().count() > 1).collect();
-        if pieces.len() % 2 == 0 && !runs.is_empty() {
+        if pieces.len() % 2 == 0 {
             let run: Vec<char> = runs[dice.below(runs.len() as u64) as usize].chars().collect();
             let length = (2 + dice.below(7) as usize).min(run.len());
             let from = dice.below((run.len() - length + 1) as u64) as usize;
