@@ -114,14 +114,14 @@ def hits(page, text):
 
 def pages_are_found(page):
     """The index follows the crawl: what is stored is found a moment later."""
-    until("pages are found", lambda: hits(page, "practice") == 10)
+    until("pages are found", lambda: hits(page, "harbour") == 10)
     expect(page.locator("#found mark").first).to_be_visible()
     page.locator("#found button", has_text="More").click()
     until("more of them", lambda: page.locator("#found .hits li").count() == 20)
     page.locator("#find-site").fill("h1.test")
-    until("those of one site", lambda: hits(page, "practice") > 0 and all("://h1.test/" in text for text in page.locator("#found .address").all_inner_texts()))
+    until("those of one site", lambda: hits(page, "harbour") > 0 and all("://h1.test/" in text for text in page.locator("#found .address").all_inner_texts()))
     page.locator("#found button", has_text="stored text").first.click()
-    expect(page.locator("#found .stored").first).to_contain_text("practice")
+    expect(page.locator("#found .stored").first).to_contain_text("harbour")
     page.locator("#find-site").fill("")
     until("markup is found as text", lambda: hits(page, "title:taken") > 0 and "<script>" in page.locator("#found h3").first.inner_text())
     hits(page, "nofield:x")
