@@ -18,6 +18,8 @@ use crate::warc::pick::{PickError, Picked, response_at};
 
 /// Most bytes of a record, and of a decoded body, that are read to be shown.
 pub const MOST: u64 = 16 << 20;
+/// Most bytes of its visible text, as of what its card is made of.
+const MOST_TEXT: usize = 1 << 20;
 /// Bytes of a body looked at at a time.
 const PIECE: usize = 32 * 1024;
 
@@ -78,7 +80,7 @@ impl<'r> Saved<'r> {
     /// By the rules of a crawl.
     pub fn new(rules: &'r Rules) -> Self {
         let mut parse = rules.parse.clone();
-        parse.extract.card = true;
+        (parse.extract.card, parse.extract.max_text) = (true, MOST_TEXT);
         parse.fields = Default::default();
         Self { rules, parse }
     }
