@@ -12,7 +12,7 @@ use super::check::{absent, options, refused};
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
 use super::interrupt;
-use super::progress::Watch;
+use super::watch::Watch;
 use crate::base::disk::DiskFault;
 use crate::base::units::{counted, human_size};
 use crate::config::{LogSection, Settings};

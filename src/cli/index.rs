@@ -11,7 +11,7 @@ use super::args::{IndexArgs, IndexCommand};
 use super::check::{absent, options, refused};
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
-use super::progress::Watch;
+use super::watch::Watch;
 use crate::app::index_source;
 use crate::base::fault::Faults;
 use crate::base::units::{counted, human_size};

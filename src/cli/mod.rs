@@ -30,6 +30,8 @@ mod run;
 mod search;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "rocksdb")]
+mod watch;
 mod why;
 
 use std::io::Write;

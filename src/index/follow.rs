@@ -10,7 +10,7 @@ use super::make::{Look, Making};
 use super::newest::{Newest, Wanted, id};
 use super::schema::{SCHEMA, Stand, WORDS};
 use super::writer::Writer;
-use crate::base::fault::{Fault, Faults, Injected};
+use crate::base::fault::{Faults, Injected};
 use crate::config::{IndexSection, NoIndex};
 use crate::domain::fingerprint::Fingerprinter;
 use crate::domain::url::{Canonicaliser, PageUrl};
@@ -119,7 +119,7 @@ impl<'a> Follower<'a> {
         bare: &dyn Fn(SeenKey) -> bool,
         in_hand: &Cell<Option<SeenKey>>,
     ) -> Result<Option<Step>, FollowError> {
-        self.pass("index.batch")?;
+        self.source.faults.check("index.batch")?;
         let (mut due, behind) = match self.stand.scanned.clone() {
             Some(after) => self.pages_behind(&after)?,
             None if self.stand.seq >= shown => return Ok(None),
@@ -146,10 +146,10 @@ impl<'a> Follower<'a> {
     /// # Errors
     /// [`FollowError`].
     pub fn commit(&mut self) -> Result<(), FollowError> {
-        self.pass("index.commit")?;
+        self.source.faults.check("index.commit")?;
         self.writer.commit(&self.stand)?;
         self.dirty = false;
-        self.pass("index.committed")?;
+        self.source.faults.check("index.committed")?;
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl<'a> Follower<'a> {
         let making = self.source.making;
         let entry = match self.source.read(newest, &url).filter(|_| !bare) {
             Some(picked) => {
-                self.pass("index.page")?;
+                self.source.faults.check("index.page")?;
                 let look = self.source.eyes.look(&url, picked);
                 look.and_then(|look| making.page(newest, &url, seq, &look))
             }
@@ -223,11 +223,7 @@ impl<'a> Follower<'a> {
             self.writer.add(&entry)?;
             step.added += 1;
         }
-        self.pass("index.added")
-    }
-
-    fn pass(&self, point: &'static str) -> Result<(), FollowError> {
-        self.source.pass(point)
+        Ok(self.source.faults.check("index.added")?)
     }
 }
 
@@ -243,17 +239,6 @@ impl<'a> Source<'a> {
         let making = Making { canon, prints, max_text, keywords: settings.keywords };
         Self { storage, warc, eyes, making, wanted: Wanted { noindex: settings.noindex == NoIndex::Ignore }, faults }
     }
-    /// Passes a fault point.
-    ///
-    /// # Errors
-    /// What was injected there.
-    pub fn pass(&self, point: &'static str) -> Result<(), FollowError> {
-        match self.faults.pass(point) {
-            Some(Fault::Error) => Err(Injected(point).into()),
-            _ => Ok(()),
-        }
-    }
-
     /// The stored response, as far as it can be had.
     pub fn read(&self, newest: &Newest, url: &PageUrl) -> Option<Picked> {
         let place = newest.place.as_ref()?;

@@ -78,7 +78,7 @@ impl Life<'_> {
         let log = feed::log(&*node.storage)?;
         let id = HEXLOWER.encode(&log.id);
         node.index.tell(|told| told.doing = Doing::Checking);
-        source.pass("index.open")?;
+        source.faults.check("index.open")?;
         let plan = folder.plan(&log, &id, shown, node.index.take_rebuild());
         let writer = self.open(&folder, &plan)?;
         let follower = Follower::new(source, writer, plan.stand.clone(), (&id, log.trimmed, shown));
