@@ -4,7 +4,7 @@
 //! A fresh compressor is several hundred kilobytes to allocate and clear, which costs more than compressing a small
 //! record; so each thread keeps one [`Packer`].
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use flate2::bufread::GzDecoder;
 use flate2::{Compress, Crc, FlushCompress, Status};
@@ -13,8 +13,6 @@ use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 use zstd::stream::read::Decoder;
 
 const BUFFER: usize = 32 * 1024;
-/// Bytes unpacked at a time for whoever reads lines; what is read in larger pieces goes past it.
-const LINES: usize = 1024;
 /// Largest zstd window that is read, as a power of two: 8 MiB, which every reader should take (RFC 8878 section 3.1.1.1.2); those
 /// written have 4 MiB at most.
 const WINDOW_LOG: u32 = 23;
@@ -237,16 +235,16 @@ pub struct Unpacker<R: BufRead>(Opened<R>);
 
 enum Opened<R: BufRead> {
     Plain(R),
-    Gzip(Box<BufReader<GzDecoder<R>>>),
-    Zstd(BufReader<Decoder<'static, R>>),
+    Gzip(Box<GzDecoder<R>>),
+    Zstd(Decoder<'static, R>),
 }
 
 impl<R: BufRead> Unpacker<R> {
     /// Of a member that begins with the next byte.
     pub fn new(mut source: R) -> io::Result<Self> {
         Ok(Self(match source.fill_buf()?.first() {
-            Some(&FRAME) => Opened::Zstd(BufReader::with_capacity(LINES, frame(source)?)),
-            _ => Opened::Gzip(Box::new(BufReader::with_capacity(LINES, GzDecoder::new(source)))),
+            Some(&FRAME) => Opened::Zstd(frame(source)?),
+            _ => Opened::Gzip(Box::new(GzDecoder::new(source))),
         }))
     }
 
@@ -259,8 +257,8 @@ impl<R: BufRead> Unpacker<R> {
     pub fn into_inner(self) -> R {
         match self.0 {
             Opened::Plain(source) => source,
-            Opened::Gzip(decoder) => decoder.into_inner().into_inner(),
-            Opened::Zstd(decoder) => decoder.into_inner().finish(),
+            Opened::Gzip(decoder) => decoder.into_inner(),
+            Opened::Zstd(decoder) => decoder.finish(),
         }
     }
 }
@@ -271,24 +269,6 @@ impl<R: BufRead> Read for Unpacker<R> {
             Opened::Plain(source) => source.read(buffer),
             Opened::Gzip(decoder) => decoder.read(buffer),
             Opened::Zstd(decoder) => decoder.read(buffer).map_err(damage),
-        }
-    }
-}
-
-impl<R: BufRead> BufRead for Unpacker<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match &mut self.0 {
-            Opened::Plain(source) => source.fill_buf(),
-            Opened::Gzip(decoder) => decoder.fill_buf(),
-            Opened::Zstd(decoder) => decoder.fill_buf().map_err(damage),
-        }
-    }
-
-    fn consume(&mut self, n: usize) {
-        match &mut self.0 {
-            Opened::Plain(source) => source.consume(n),
-            Opened::Gzip(decoder) => decoder.consume(n),
-            Opened::Zstd(decoder) => decoder.consume(n),
         }
     }
 }

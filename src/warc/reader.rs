@@ -51,7 +51,7 @@ impl ReadError {
 }
 
 /// The header block of a record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarcHeader {
     /// First byte of the record in the file.
     pub offset: u64,
@@ -222,13 +222,16 @@ impl<R: BufRead> Read for Content<'_, R> {
 
 fn read_header<R: BufRead>(member: &mut Unpacker<Counting<R>>, offset: u64) -> Result<WarcHeader, ReadError> {
     let mut block = Vec::with_capacity(1024);
+    let mut byte = [0];
     while !block.ends_with(b"\r\n\r\n") {
-        let room = MAX_HEADER - block.len();
-        let mut line = member.by_ref().take(room as u64);
-        let read = line.read_until(b'\n', &mut block).map_err(|e| ReadError::from_io(offset, e))?;
-        if read == 0 {
-            let problem = if room == 0 { "the header is too long" } else { "the header has no end" };
-            return Err(ReadError::Header(offset, problem));
+        if block.len() >= MAX_HEADER {
+            return Err(ReadError::Header(offset, "the header is too long"));
+        }
+        match member.read(&mut byte) {
+            Ok(0) => return Err(ReadError::Header(offset, "the header has no end")),
+            Ok(_) => block.extend_from_slice(&byte),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(ReadError::from_io(offset, e)),
         }
     }
     parse_header(&String::from_utf8_lossy(&block), offset)
