@@ -8,7 +8,7 @@ use crate::warc::date::iso;
 
 /// The pages that match, and how far the index is.
 pub(super) fn told(view: &SearchView) -> String {
-    let mut text = String::new();
+    let mut text: String = view.left_out.iter().map(|left| format!("left out: {}\n", escaped(left))).collect();
     for (nth, hit) in (1..).zip(&view.hits) {
         text += &one(nth, hit);
     }
@@ -17,11 +17,7 @@ pub(super) fn told(view: &SearchView) -> String {
     if view.as_of.behind > 0 {
         text += &format!("; the index is {} behind", counted(view.as_of.behind, "entry").replace("entrys", "entries"));
     }
-    text.push('\n');
-    for left in &view.left_out {
-        text += &format!("left out: {}\n", escaped(left));
-    }
-    text
+    text + "\n"
 }
 
 fn one(nth: usize, hit: &HitView) -> String {

@@ -52,6 +52,9 @@ pub fn run(args: &IndexArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
+/// Said of an index that cannot be gone on with.
+const OTHER: &str = "; it is of another state of this crawl: `lycosa index build` makes it anew";
+
 /// For programs, and for people.
 type Told = (Value, String);
 
@@ -115,6 +118,12 @@ impl AtRest {
         Ok(Some((number, Reader::open(&self.folder.generation(number)).map_err(unread)?)))
     }
 
+    /// Whether what it says is of this folder as it is now; not so once a checkpoint was put back.
+    pub fn is_of_this_crawl(&self, reader: &Reader) -> Result<bool, CliError> {
+        let stand = reader.stand().map_err(unread)?.unwrap_or_default();
+        Ok(stand == Stand::default() || stand.goes_on(&self.log, &HEXLOWER.encode(&self.log.id), self.high))
+    }
+
     fn status(&self) -> Result<Told, CliError> {
         let Some((number, reader)) = self.answering()? else {
             return Ok((json!({ "generation": null, "documents": 0 }), "there is no index\n".into()));
@@ -129,6 +138,7 @@ impl AtRest {
         let of = counted(documents, "document");
         let built = if building.is_empty() { "" } else { "; a new one is being built" };
         let size = human_size(bytes);
+        let built = if self.is_of_this_crawl(&reader)? { built } else { OTHER };
         let text = format!("generation {number:04}: {of} up to entry {seq}, {behind} entries behind, {size}{built}\n");
         Ok((value, text))
     }
@@ -167,10 +177,14 @@ fn told(found: &Comparison) -> String {
 fn failed(error: FollowError) -> CliError {
     match error {
         FollowError::Storage(error) => refused(error),
+        error @ FollowError::Index(_) => {
+            let message = format!("{error}; `lycosa index build` makes it anew from the archive");
+            CliError { exit: Exit::Disk, message }
+        }
         error => CliError { exit: Exit::Disk, message: error.to_string() },
     }
 }
 
-fn unread(error: IndexError) -> CliError {
+pub(super) fn unread(error: IndexError) -> CliError {
     failed(error.into())
 }

@@ -32,6 +32,10 @@ pub fn run(args: &SearchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
         let dir = at_rest.rules.settings.store.data_dir.display();
         CliError::usage(format!("{dir} has no index; `lycosa index build --data {dir}` makes one"))
     })?;
+    if !at_rest.is_of_this_crawl(&reader)? {
+        let why = "the index is of another state of this crawl; `lycosa index build` makes it anew";
+        return Err(CliError::usage(why));
+    }
     let orders = Orders::load(&at_rest.storage, CrawlId::default(), &at_rest.prints).map_err(super::check::refused)?;
     let blocked = orders.all().into_iter().filter(|(_, orders)| orders.blocked.is_some());
     let (begun, text) = (Instant::now(), args.wanted.text());
@@ -49,7 +53,7 @@ pub fn run(args: &SearchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
         Ok(asking.search(&Question { text: &text, now, sort, from: 0, limit, explain: args.wanted.explain }))
     })?;
     let view = view.map_err(|error| match error {
-        NoAnswer::Index(e) => CliError { exit: Exit::Disk, message: e.to_string() },
+        NoAnswer::Index(e) => super::index::unread(e),
         e => CliError::usage(e.to_string()),
     })?;
     let text = if args.json { format!("{}\n", serde_json::json!(view)) } else { hits::told(&view) };

@@ -5,7 +5,7 @@
 //! | [`select`], [`options`] | which pages; what a format is told |
 //! | [`run`](mod@run), `walk`, `newest` | one export: the feed's entries, their captures, the newest of each page |
 //! | [`row`] | a capture whose record is read when something of it is asked for |
-//! | [`out`], `coded` | what is written: `.part` until it is whole, digests, compression |
+//! | [`out`], `coded` | what is written: `.lycosa-part` until it is whole, digests, compression |
 //! | [`manifest`], [`item`] | what an export holds; an entry of the feed as it is told outside |
 //! | `derived` | WARC files made of the crawl's |
 //! | `pack`, `part`, `zip` | records copied into WARC files of their own; parts of packages |

@@ -1,4 +1,4 @@
-//! Where an export is written: under `PATH.part`, a file or a folder, which becomes `PATH` when it is whole. Dropped before, it is removed.
+//! Where an export is written: under `PATH.lycosa-part`, a file or a folder, which becomes `PATH` when it is whole. Dropped before, it is removed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -18,6 +18,9 @@ const GATHER: usize = 256 << 10;
 const ASK: usize = 1 << 20;
 /// Name of the manifest.
 pub const MANIFEST: &str = "MANIFEST.json";
+
+/// What the name of one that is being written ends with: nobody else's files are called so.
+pub const PART: &str = ".lycosa-part";
 
 /// An export being written.
 pub struct Output<'a> {
@@ -42,6 +45,19 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Whether what is there may go: a file for a file; for a folder one that is empty, or an export.
+fn is_replaceable(path: &Path, shape: Shape) -> bool {
+    let is_export = || {
+        let manifest = fs::read_to_string(path.join(MANIFEST)).unwrap_or_default();
+        manifest.contains("\"software\": \"Lycosa/")
+            || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+    };
+    path.symlink_metadata().is_ok_and(|found| match shape {
+        Shape::File => found.is_file(),
+        Shape::Folder => found.is_dir() && is_export(),
+    })
+}
+
 impl<'a> Output<'a> {
     /// Begins to write what becomes `to`. What a killed export left there is removed; `replace`: so is, at the end, what has that name.
     ///
@@ -52,11 +68,20 @@ impl<'a> Output<'a> {
         if to.file_name().is_none() {
             return Err(ExportError::Asked(format!("{} names no file or folder to be made", to.display())));
         }
-        if !replace && to.symlink_metadata().is_ok() {
-            return Err(ExportError::There(to.to_owned()));
+        let to = &to.components().collect::<PathBuf>(); // without a slash at its end
+        let manifest = beside(to, &format!(".{MANIFEST}"));
+        for path in [Some(to), Some(&manifest).filter(|_| shape == Shape::File)].into_iter().flatten() {
+            match path.symlink_metadata() {
+                Ok(_) if !replace => return Err(ExportError::There(path.clone())),
+                Ok(_) if !is_replaceable(path, shape) => {
+                    let why = "it is there, and neither a file nor a folder that an export made; name another place";
+                    return Err(ExportError::Asked(format!("{}: {why}", path.display())));
+                }
+                _ => {}
+            }
         }
         fs::create_dir_all(folder_of(to)).map_err(unwritten())?;
-        let part = beside(to, ".part");
+        let part = beside(to, PART);
         if let Ok(left) = own::open(&part, |how| how.read(true)) {
             let _not_at_work = locked(left, to)?;
             remove(&part).map_err(unwritten())?;

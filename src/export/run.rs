@@ -99,6 +99,9 @@ fn begin(log: &FeedLog, select: &Select, shown: u64) -> Result<u64, ExportError>
     };
     match log.stand(id.as_ref(), after, shown) {
         Stand::Here => Ok(after),
+        Stand::Other { .. } if after > shown && id == Some(log.id) => {
+            asked(format!("entry {after} is not there yet: the entries of this feed end at {shown}"))
+        }
         Stand::Other { common } => asked(format!(
             "entry {after} is of another feed than this one ({}), whose entries end at {shown}: the crawl was put back to a former \
              state; what both have ends at {common}: go on with --after {common}",

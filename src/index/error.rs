@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum IndexError {
     /// The library says so.
-    #[error("cannot {doing} the index in {}: {source}; it is made anew from the archive", dir.display())]
+    #[error("cannot {doing} the index in {}: {source}", dir.display())]
     Library {
         /// What was being done.
         doing: &'static str,
@@ -17,13 +17,13 @@ pub enum IndexError {
         source: tantivy::TantivyError,
     },
     /// Bytes of it are not those that were written.
-    #[error("{} of the index is damaged; it is made anew from the archive", file.display())]
+    #[error("{} of the index is damaged", file.display())]
     Damaged {
         /// Which.
         file: PathBuf,
     },
     /// It was made by another program, or for other words.
-    #[error("the index in {} is of another kind ({what}); it is made anew from the archive", dir.display())]
+    #[error("the index in {} is of another kind ({what})", dir.display())]
     Other {
         /// Its folder.
         dir: PathBuf,

@@ -125,6 +125,10 @@ impl Reader {
 }
 
 fn searched(reader: &Reader, searcher: &Searcher, search: &Search<'_>) -> tantivy::Result<Found> {
+    // Of what was typed nothing can be looked for: that is not to find everything.
+    if search.ask.is_empty() && !search.ask.left_out.is_empty() {
+        return Ok(Found::default());
+    }
     let queries = Queries::new(reader.fields(), searcher, search.targets)?;
     let query = queries.whole(search.ask, search.hidden)?;
     let columns = searcher.segment_readers().iter().map(Columns::of).collect::<tantivy::Result<Vec<_>>>()?;

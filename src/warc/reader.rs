@@ -51,7 +51,7 @@ impl ReadError {
 }
 
 /// The header block of a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WarcHeader {
     /// First byte of the record in the file.
     pub offset: u64,

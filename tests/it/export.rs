@@ -355,7 +355,7 @@ fn a_running_crawl_makes_exports_beside_its_work_and_hands_them_out_as_they_woul
     assert_eq!(crawl.ctl(&["stop"]).0, 0);
     crawl.end();
     let names = fs::read_dir(&exports).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert_eq!(names.filter(|name| name.contains(".part")).count(), 0);
+    assert_eq!(names.filter(|name| name.contains(".lycosa-part")).count(), 0);
     let config = sandbox.config_file();
     made(&sandbox.data(), "warc", &out.join("warcs"), &["--config", config.to_str().unwrap()]);
     let same = Command::new("diff").arg("-r").arg(exports.join("warcs")).arg(out.join("warcs")).output().unwrap();
@@ -444,7 +444,8 @@ fn what_cannot_be_exported_is_refused_in_words_and_nothing_is_left_behind() {
     let mut command = program();
     command.arg("export").arg("jsonl").arg("--data").arg(&data).arg("--to").arg(out.join("stopped.jsonl"));
     let mut child = command.arg("--no-progress").stderr(std::process::Stdio::piped()).spawn().unwrap();
-    let begun = || (out.join("stopped.jsonl.part").exists() || child.try_wait().unwrap().is_some()).then_some(());
+    let begun =
+        || (out.join("stopped.jsonl.lycosa-part").exists() || child.try_wait().unwrap().is_some()).then_some(());
     until("the export", begun, String::new);
     let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGINT);
     let ended = child.wait_with_output().unwrap();
@@ -453,7 +454,7 @@ fn what_cannot_be_exported_is_refused_in_words_and_nothing_is_left_behind() {
 
     let names: BTreeSet<String> =
         fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    let of_stopped = |name: &&String| !name.starts_with("stopped.jsonl") || name.ends_with(".part");
+    let of_stopped = |name: &&String| !name.starts_with("stopped.jsonl") || name.contains(".lycosa-part");
     let expected = ["a.jsonl", "a.jsonl.MANIFEST.json", "warcs"].map(str::to_owned);
     assert_eq!(names.iter().filter(of_stopped).cloned().collect::<Vec<_>>(), expected, "{names:?}");
 }

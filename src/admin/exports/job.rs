@@ -18,7 +18,7 @@ use crate::base::clock::Stopwatch;
 use crate::base::disk::own;
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
-use crate::export::{self, Asked, ExportError, Far, Manifest, Owner, Shape, Source};
+use crate::export::{self, Asked, ExportError, Far, Manifest, Owner, Shape, Source, out};
 
 const KIND: &str = "export";
 /// Exports listed.
@@ -71,7 +71,7 @@ pub(super) fn start(node: &Arc<Node>, wanted: WantedExport) -> Result<JobView, C
 /// A name that is one file in the folder, and no manifest or part of another.
 fn checked(name: &str) -> Result<&str, ControlError> {
     let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let is_other = [".part", ".part.json", ".replaced", export::out::MANIFEST].iter().any(|end| name.ends_with(end));
+    let is_other = [out::PART, ".lycosa-part.json", ".replaced", out::MANIFEST].iter().any(|end| name.ends_with(end));
     if matches!(name.len(), 1..=128) && name.chars().all(good) && !name.starts_with('.') && !is_other {
         return Ok(name);
     }
@@ -164,8 +164,8 @@ fn view(dir: &Path, name: String) -> Option<ExportView> {
 /// What it holds; none of what is no export.
 fn manifest(dir: &Path, name: &str) -> Option<Manifest> {
     let path = match dir.join(name) {
-        path if path.is_dir() => path.join(export::out::MANIFEST),
-        _ => dir.join(format!("{name}.{}", export::out::MANIFEST)),
+        path if path.is_dir() => path.join(out::MANIFEST),
+        _ => dir.join(format!("{name}.{}", out::MANIFEST)),
     };
     let mut text = Vec::new();
     own::open(&path, |how| how.read(true)).ok()?.take(MANIFEST).read_to_end(&mut text).ok()?;
@@ -227,7 +227,8 @@ mod tests {
         for good in ["pages.jsonl.zst", "a", "2026-11-30_x", &"a".repeat(128)] {
             assert!(checked(good).is_ok(), "{good}");
         }
-        for bad in ["", ".", "..", ".x", "a/b", "a b", "ä", "x.part", "x.MANIFEST.json", "x.replaced", &"a".repeat(129)]
+        for bad in
+            ["", ".", "..", ".x", "a/b", "a b", "ä", "x.lycosa-part", "x.MANIFEST.json", "x.replaced", &"a".repeat(129)]
         {
             assert!(checked(bad).unwrap_err().to_string().contains("is no name of an export"), "{bad}");
         }

@@ -94,6 +94,10 @@ fn archive(dir: &Path) -> Result<Vec<PathBuf>, CliError> {
             names.push(name);
         }
     }
+    if names.is_empty() {
+        let why = "it holds no file of an archive; name copies kept elsewhere with --warc";
+        return Err(CliError::usage(format!("{}: {why}", dir.display())));
+    }
     names.sort();
     Ok(names.into_iter().map(|name| dir.join(name)).collect())
 }

@@ -17,6 +17,9 @@ pub const MOST_BYTES: usize = 512;
 /// Words and filters of a query that are taken.
 pub const MOST_WORDS: usize = 32;
 
+/// Bytes shown of what is left out.
+const SHOWN: usize = 40;
+
 /// The fields that may stand before a colon, in the order in which they are listed.
 pub const FIELDS: [&str; 10] = ["title", "url", "key", "host", "site", "lang", "mime", "links", "since", "before"];
 
@@ -93,7 +96,11 @@ impl Ask {
                 "OR" if chunk.is_bare() => or = true,
                 "AND" if chunk.is_bare() => {}
                 _ => {
+                    let told = ask.left_out.len();
                     let mut parts = ask.parts(&chunk, now)?;
+                    if parts.is_empty() && ask.left_out.len() == told && chunk.value.contains(char::is_alphanumeric) {
+                        ask.left_out.push(unsought(chunk.value));
+                    }
                     if parts.len() > room {
                         ask.left_out.push(format!("what stands behind the first {MOST_WORDS} words"));
                         parts.truncate(room);
@@ -106,6 +113,9 @@ impl Ask {
                     ask.add(parts, chunk.not, std::mem::take(&mut or));
                 }
             }
+        }
+        if ask.is_empty() && ask.left_out.is_empty() && !text.trim().is_empty() {
+            ask.left_out.push(unsought(short));
         }
         ask.row = Sought::whole(&row).filter(|row| row.terms.len() > 1);
         Ok(ask)
@@ -160,6 +170,11 @@ impl Ask {
             }
         }
     }
+}
+
+/// Says of what was typed that no page can have it.
+fn unsought(typed: &str) -> String {
+    format!("{}: nothing in it can be looked for", cut_at(typed.trim(), SHOWN))
 }
 
 /// What stands between white space, or in quotation marks.

@@ -5,7 +5,7 @@
 
 mod names;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -33,8 +33,8 @@ const FRAGMENT: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').ad
 struct Mirror<'a> {
     source: &'a Source<'a>,
     names: Names,
-    /// Numbers of the entries of the pages in it.
-    pages: Vec<u64>,
+    /// Numbers of the entries of the pages in it, by their files: of each page the newest.
+    pages: HashMap<String, u64>,
     /// Links to files of the mirror.
     links: u64,
     /// Pages that could not be read when they were to be written.
@@ -43,7 +43,7 @@ struct Mirror<'a> {
 
 pub(super) fn begin<'a>(begin: &Begin<'a>, _: &mut Output<'a>) -> Result<Box<dyn Format<'a> + 'a>, ExportError> {
     let names = Names::new(&[MANIFEST]);
-    Ok(Box::new(Mirror { source: begin.source, names, pages: Vec::new(), links: 0, unwritten: 0 }))
+    Ok(Box::new(Mirror { source: begin.source, names, pages: HashMap::new(), links: 0, unwritten: 0 }))
 }
 
 impl<'a> Format<'a> for Mirror<'a> {
@@ -55,13 +55,16 @@ impl<'a> Format<'a> for Mirror<'a> {
             _ if !(200..300).contains(&row.status()?) => return Ok(false),
             _ => row.page.mime.as_deref(),
         };
-        self.names.add(&url, mime);
-        self.pages.push(row.number);
-        Ok(true)
+        // What cannot be read is to be known before links lead there.
+        if row.page.how != DoneKind::Redirect && row.stored()?.is_none() {
+            return Ok(false);
+        }
+        Ok(self.pages.insert(self.names.add(&url, mime), row.number).is_none())
     }
 
     fn end(mut self: Box<Self>, out: &mut Output<'a>) -> Result<BTreeMap<String, u64>, ExportError> {
-        let pages = std::mem::take(&mut self.pages);
+        let mut pages: Vec<u64> = std::mem::take(&mut self.pages).into_values().collect();
+        pages.sort_unstable();
         let storage = self.source.storage;
         for numbers in pages.chunks(CHUNK) {
             let keys: Vec<FeedKey> = numbers.iter().map(|number| FeedKey { number: *number }).collect();
