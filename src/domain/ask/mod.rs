@@ -197,16 +197,23 @@ impl<'t> Chunk<'t> {
         let (field, rest) = split_field(rest).map_or((None, rest), |(field, rest)| (Some(field), rest));
         if let Some(rest) = rest.strip_prefix(is_quote) {
             let (value, behind) = rest.split_once(is_quote).unwrap_or((rest, ""));
-            return Some((Self { not, field, quoted: true, value }, behind));
+            return Some((Self { not, field, quoted: true, value: bare(field, value) }, behind));
         }
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
         let (value, behind) = rest.split_at(end);
-        Some((Self { not, field, quoted: false, value }, behind))
+        Some((Self { not, field, quoted: false, value: bare(field, value) }, behind))
     }
 
     fn is_bare(&self) -> bool {
         !self.not && !self.quoted && self.field.is_none()
     }
+}
+
+/// A URL without its scheme, which the words of a page's URL are without too; where links lead is asked with it.
+fn bare<'t>(field: Option<&str>, value: &'t str) -> &'t str {
+    let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
+    let is_sought = field.is_none_or(|field| !field.eq_ignore_ascii_case("links"));
+    rest.filter(|rest| is_sought && !rest.is_empty()).unwrap_or(value)
 }
 
 /// Quotation marks as keyboards of all countries make them.
