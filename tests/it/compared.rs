@@ -94,9 +94,9 @@ fn start(site: &Site, folder: &Path) -> Running {
 fn until_fed(crawl: &Running, entries: u64) {
     crawl.until_status("the end of the crawl", |s| s.waiting + s.processing == 0 && s.done > 0);
     let feed = || -> Option<Value> { serde_json::from_str(&crawl.get("/api/v1/feed?limit=1").1).ok() };
-    let fed = || feed().filter(|feed| feed["high"].as_u64() >= Some(entries)).map(drop);
-    crate::sandbox::until("the feed", fed, || crawl.daemon.log());
-    assert_eq!(feed().unwrap()["high"], entries);
+    let fed = || feed().filter(|feed| feed["high"].as_u64() >= Some(entries));
+    let fed = crate::sandbox::until("the feed", fed, || crawl.daemon.log());
+    assert_eq!(fed["high"], entries);
 }
 
 /// Kind and path of each change, page by page, each page of so many.
