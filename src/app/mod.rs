@@ -49,8 +49,6 @@ use threads::Starters;
 pub use build::at_rest;
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
-#[cfg(feature = "search")]
-pub use index::source as index_source;
 pub use memory::plan as memory_plan;
 pub use run::{Outcome, ReadAgain, RunError, run};
 pub use watch::watch;

@@ -12,7 +12,6 @@ use super::check::{absent, options, refused};
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
 use super::watch::Watch;
-use crate::app::index_source;
 use crate::base::fault::Faults;
 use crate::base::units::{counted, human_size};
 use crate::crawl::rules::Rules;
@@ -74,7 +73,8 @@ impl AtRest {
 
     pub fn with<T>(&self, work: impl FnOnce(Source<'_>) -> Result<T, FollowError>) -> Result<T, CliError> {
         let (saved, warc, faults) = (Saved::new(&self.rules), self.rules.settings.warc_dir(), Faults::default());
-        work(index_source(&self.storage, (&self.rules, &self.prints), (&warc, &saved), &faults)).map_err(failed)
+        let making = (&self.rules.settings.index, &self.rules.canon, &self.prints);
+        work(Source::of(&self.storage, making, (&warc, &saved), &faults)).map_err(failed)
     }
 
     fn build(&self, args: &IndexArgs, fresh: bool) -> Result<Told, CliError> {

@@ -169,7 +169,7 @@ impl<'a> Output<'a> {
 
     /// Puts the folder in the place of one that may be there.
     fn swap_folder(&self) -> io::Result<()> {
-        let replaced = beside(&self.to, ".replaced");
+        let replaced = beside(&self.to, ".lycosa-replaced");
         remove(&replaced)?;
         match fs::rename(&self.to, &replaced) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -249,5 +249,63 @@ impl Write for Sink<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    use super::*;
+
+    struct Nobody;
+
+    impl Owner for Nobody {
+        fn goes_on(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn what_no_export_made_stays_whatever_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let mine = |name: &str| fs::write(at(name), "mine").unwrap();
+        ["file", "foreign.part", "beside.MANIFEST.json", "out.replaced"].into_iter().for_each(mine);
+        for folder in ["thesis", "empty", "export", "new.part"] {
+            fs::create_dir(at(folder)).unwrap();
+        }
+        mine("thesis/MANIFEST.json");
+        fs::write(at("export/MANIFEST.json"), "{\n  \"software\": \"Lycosa/0.1.0\"").unwrap();
+        mkfifo(&at("pipe"), Mode::from_bits_truncate(0o600)).unwrap();
+        std::os::unix::fs::symlink(at("thesis"), at("link")).unwrap();
+        use Shape::{File, Folder};
+        // What is asked for; whether it may be without --force, and with it.
+        for (shape, name, plain, forced) in [
+            (File, "new", true, true),
+            (File, "foreign", true, true),
+            (File, "file", false, true),
+            (File, "beside", false, true),
+            (File, "pipe", false, false),
+            (File, "empty", false, false),
+            (File, "link", false, false),
+            (Folder, "new/", true, true),
+            (Folder, "out", true, true),
+            (Folder, "empty", false, true),
+            (Folder, "export/", false, true),
+            (Folder, "thesis", false, false),
+            (Folder, "file", false, false),
+            (Folder, "link", false, false),
+        ] {
+            for (replace, may) in [(false, plain), (true, forced)] {
+                let begun = Output::begin(shape, &at(name), replace, &Nobody);
+                assert_eq!(begun.is_ok(), may, "{shape:?} {name} {replace}");
+            }
+        }
+        for file in ["file", "foreign.part", "beside.MANIFEST.json", "out.replaced", "thesis/MANIFEST.json"] {
+            assert_eq!(fs::read_to_string(at(file)).unwrap(), "mine", "{file}");
+        }
+        assert!(at("new.part").is_dir() && at("empty").is_dir());
     }
 }

@@ -164,9 +164,7 @@ impl<'s> Row<'s> {
     pub fn stored(&self) -> Result<Option<&Picked>, ExportError> {
         let pick = || {
             let Some(WarcPlace { file, offset, .. }) = self.holder()?.and_then(|holder| holder.warc.as_ref()) else {
-                self.fail(
-                    "no record of it was kept (store.skip_types, store.statuses), or its first copy is not known",
-                );
+                self.fail(NOT_KEPT);
                 return Ok(None);
             };
             let picked = response_at(&self.source.warc_dir, file, *offset, MOST);

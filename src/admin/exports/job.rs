@@ -71,7 +71,8 @@ pub(super) fn start(node: &Arc<Node>, wanted: WantedExport) -> Result<JobView, C
 /// A name that is one file in the folder, and no manifest or part of another.
 fn checked(name: &str) -> Result<&str, ControlError> {
     let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let is_other = [out::PART, ".lycosa-part.json", ".replaced", out::MANIFEST].iter().any(|end| name.ends_with(end));
+    let is_other =
+        [out::PART, ".lycosa-part.json", ".lycosa-replaced", out::MANIFEST].iter().any(|end| name.ends_with(end));
     if matches!(name.len(), 1..=128) && name.chars().all(good) && !name.starts_with('.') && !is_other {
         return Ok(name);
     }
@@ -227,9 +228,19 @@ mod tests {
         for good in ["pages.jsonl.zst", "a", "2026-11-30_x", &"a".repeat(128)] {
             assert!(checked(good).is_ok(), "{good}");
         }
-        for bad in
-            ["", ".", "..", ".x", "a/b", "a b", "ä", "x.lycosa-part", "x.MANIFEST.json", "x.replaced", &"a".repeat(129)]
-        {
+        for bad in [
+            "",
+            ".",
+            "..",
+            ".x",
+            "a/b",
+            "a b",
+            "ä",
+            "x.lycosa-part",
+            "x.MANIFEST.json",
+            "x.lycosa-replaced",
+            &"a".repeat(129),
+        ] {
             assert!(checked(bad).unwrap_err().to_string().contains("is no name of an export"), "{bad}");
         }
     }

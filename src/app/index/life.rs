@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,13 +10,11 @@ use data_encoding::HEXLOWER;
 
 use super::{Deaths, Ending, LOOK, Last, acknowledge};
 use crate::crawl::node::Node;
-use crate::crawl::rules::Rules;
 use crate::crawl::stored::Saved;
-use crate::domain::fingerprint::Fingerprinter;
 use crate::index::generations::Plan;
-use crate::index::{Doing, Eyes, Folder, FollowError, Follower, Reader, Source, Writer};
+use crate::index::{Doing, Folder, FollowError, Follower, Reader, Source, Writer};
+use crate::storage::feed;
 use crate::storage::keys::SeenKey;
-use crate::storage::{Storage, feed};
 
 /// How often it looks whether something new is shown.
 const NEWS: Duration = Duration::from_millis(200);
@@ -45,16 +42,6 @@ pub(super) struct Life<'a> {
     pub committed: &'a mut bool,
 }
 
-/// How documents are made by the rules of a crawl.
-pub fn source<'a>(
-    storage: &'a dyn Storage,
-    (rules, prints): (&'a Rules, &'a Fingerprinter),
-    (warc, eyes): (&'a Path, &'a dyn Eyes),
-    faults: &'a crate::base::fault::Faults,
-) -> Source<'a> {
-    Source::of(storage, (&rules.settings.index, &rules.canon, prints), (warc, eyes), faults)
-}
-
 impl Life<'_> {
     /// Until it is over.
     ///
@@ -73,7 +60,8 @@ impl Life<'_> {
         };
         let rules = &node.crawl.rules;
         let (saved, warc) = (Saved::new(rules), rules.settings.warc_dir());
-        let source = source(&*node.storage, (rules, &node.prints), (&warc, &saved), &node.faults);
+        let making = (&rules.settings.index, &rules.canon, &node.prints);
+        let source = Source::of(&*node.storage, making, (&warc, &saved), &node.faults);
         let folder = Folder::of(&rules.settings.store.data_dir);
         let log = feed::log(&*node.storage)?;
         let id = HEXLOWER.encode(&log.id);

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 
-pub use self::life::source;
 use self::life::{End, Life};
 use crate::crawl::node::Node;
 use crate::crawl::store::Commit;
