@@ -42,17 +42,23 @@ impl Running {
     }
 
     pub fn get(&self, path: &str) -> (u16, String) {
-        ask(self.at, &format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.at))
+        self.get_with(path, "")
     }
 
     pub fn get_with(&self, path: &str, more: &str) -> (u16, String) {
-        ask(self.at, &format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{more}\r\n", self.at))
+        self.let_in(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{more}\r\n", self.at))
     }
 
     pub fn post(&self, path: &str, more: &str, body: &str) -> (u16, String) {
         let (at, length) = (self.at, body.len());
         let head = format!("POST {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: {length}\r\n");
-        ask(at, &format!("{head}{more}\r\n{body}"))
+        self.let_in(&format!("{head}{more}\r\n{body}"))
+    }
+
+    /// Asked in a loop on a fast machine, the endpoint says 429 at some time: it is asked again, as it says itself.
+    fn let_in(&self, request: &str) -> (u16, String) {
+        let answer = || Some(ask(self.at, request)).filter(|answer| answer.0 != 429);
+        until("an answer that is no 429", answer, || self.daemon.log())
     }
 
     pub fn status(&self) -> StatusSnapshot {
