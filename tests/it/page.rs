@@ -67,6 +67,7 @@ fn the_live_page_shows_the_crawl_steers_it_and_keeps_markup_text() {
     let sets = ["--set", &overrides, "--set", &allow, "--set", deep, "--set", soon, "--index"];
     let crawl = Running::start(&mut sandbox, &sets);
     assert_eq!(crawl.post("/api/v1/seeds", "", "http://evil.test/\n").0, 200);
+    assert_eq!(crawl.ctl(&["feed", "acknowledge", "backup", "0"]).0, 0);
     if !browse(&format!("http://{}/", crawl.at), &[]) {
         crawl.daemon.signal(Signal::SIGTERM);
     }

@@ -313,6 +313,13 @@ fn the_endpoint_searches_while_it_crawls_after_a_kill_too_and_says_what_is_missi
         code == 0 && told.contains("http://pages.test/2  \"next\"") && told.contains("linked from 2 pages"),
         "{told}"
     );
+    // The card of a page says of its links what a hit does.
+    let view = search(&crawl, "number7", 1);
+    let page: Value = serde_json::from_str(&crawl.get("/api/v1/page?url=pages.test/7&include=card").1).unwrap();
+    for field in ["in_links", "in_external", "priority"] {
+        assert_eq!(page["linked"][field], view["hits"][0][field], "{field}: {page}");
+    }
+    assert_eq!(page["linked"]["in_links"], 2);
 
     assert_eq!(crawl.post("/api/v1/hosts/pages.test/block", "", "").0, 200);
     search(&crawl, "spider", 0);

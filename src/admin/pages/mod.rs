@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::bounded::reading;
 use super::paging::Paging;
 use super::problem::{Answer, Refusal, ok};
+use super::search::views::Linked;
 use super::urls::UrlQuery;
 use super::views::CaptureView;
 use crate::crawl::node::Node;
@@ -70,7 +71,7 @@ pub struct CapturePage {
 }
 
 /// One capture of a URL, and the list of its captures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PageDetail {
     /// The capture asked for.
     pub capture: CaptureView,
@@ -79,6 +80,9 @@ pub struct PageDetail {
     /// The card of the capture, when it was asked for; null when there is no text in it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub card: Option<serde_json::Value>,
+    /// How much the page is linked, with the card, when there is an index that can be asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub linked: Option<Linked>,
 }
 
 /// Snapshots that are read at a time: each takes some tens of megabytes.

@@ -11,6 +11,7 @@ use crate::admin::hosts::query::named;
 use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot};
 use crate::admin::paging::{Paging, records};
 use crate::admin::problem::Problem;
+use crate::admin::search;
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
 use crate::content::charset::detect_in_domain;
@@ -50,16 +51,16 @@ pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> 
     let target = Target::typed(node, url)?.target;
     let captures = captures(&*node.storage, target.key, None, CAPTURES).map_err(unread)?;
     let capture = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
-    let card = match with_card {
-        true => {
-            let rules = &node.crawl.rules;
-            let page = Saved::new(rules).look(&target.url, bytes(node, capture)?).0.page;
-            Some(json!(page.and_then(|page| page.facts.card(target.url.as_str(), rules.settings.index.keywords))))
-        }
-        false => None,
-    };
+    let (mut card, mut linked) = (None, None);
+    if with_card {
+        let rules = &node.crawl.rules;
+        let page = Saved::new(rules).look(&target.url, bytes(node, capture)?).0.page;
+        let made = page.and_then(|page| page.facts.card(target.url.as_str(), rules.settings.index.keywords));
+        linked = made.as_ref().and_then(|card| search::linked_of(node, &target.url, card.out_links.into()));
+        card = Some(json!(made));
+    }
     let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
-    Ok(PageDetail { capture: CaptureView::from(&capture.1), captures, card })
+    Ok(PageDetail { capture: CaptureView::from(&capture.1), captures, card, linked })
 }
 
 /// The bytes of one capture.

@@ -16,7 +16,8 @@ use super::control::ControlError;
 use super::paging::Paging;
 use super::problem::{Answer, Refusal, ok};
 use crate::crawl::node::Node;
-use views::{LinksView, SearchView};
+use crate::domain::url::PageUrl;
+use views::{Linked, LinksView, SearchView};
 
 /// Searches that are made at a time.
 const AT_A_TIME: usize = 2;
@@ -140,6 +141,15 @@ fn linked(node: &Node, query: &LinksQuery, paging: &Paging) -> Result<LinksView,
     asked(node, |asking| asking.links(&query.url, out, from, limit))
 }
 
+/// How much a page is linked, as far as there is an index that says so.
+#[cfg(feature = "search")]
+pub(super) fn linked_of(node: &Node, url: &PageUrl, out_links: u64) -> Option<Linked> {
+    let key = crate::index::link_key(node.prints.url(url));
+    let (in_links, in_external) = node.index.reader()?.linked(key).ok()?;
+    let priority = crate::index::Links { out_links, in_links, in_external }.priority();
+    Some(Linked { in_links, in_external, priority })
+}
+
 /// How many are left out at the beginning.
 #[cfg(feature = "search")]
 fn offset(paging: &Paging) -> Result<usize, ControlError> {
@@ -206,6 +216,11 @@ fn found(_: &Node, _: &SearchQuery) -> Result<SearchView, ControlError> {
 #[cfg(not(feature = "search"))]
 fn linked(_: &Node, _: &LinksQuery, _: &Paging) -> Result<LinksView, ControlError> {
     Err(without())
+}
+
+#[cfg(not(feature = "search"))]
+pub(super) fn linked_of(_: &Node, _: &PageUrl, _: u64) -> Option<Linked> {
+    None
 }
 
 #[cfg(not(feature = "search"))]

@@ -74,6 +74,17 @@ pub struct HitView {
     pub why: Vec<WhyView>,
 }
 
+/// How much a page is linked by the pages of the index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Linked {
+    /// Pages that link to it.
+    pub in_links: u64,
+    /// Those of them of other registrable domains.
+    pub in_external: u64,
+    /// What that and its own links make (`docs/search.md`).
+    pub priority: f64,
+}
+
 /// A piece of a snippet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PieceView {

@@ -11,6 +11,8 @@ import { saveCsv } from "./save.js";
 import { redraw, row, table } from "./table.js";
 
 const LIMIT = 20;
+/** The route of those who read the feed, which is no report. */
+const READERS = "feed/consumers";
 
 const opener = (act) => (text) => (text ? button({ class: "link", "data-key": text, onclick: () => act(text) }, text) : "");
 const [url, hostName] = [opener(lookUp), opener(host)];
@@ -24,10 +26,14 @@ const REPORTS = {
   seeds: ["Seeds", ["url", "seed", "host", url], ["state", "state", "", text], ["reason", "why", "", text], ["added", "added (UTC)", "", time], ["tags", "tags", "", (tags) => tags.join(" ")]],
   "dead-links": ["Dead links", ["url", "URL", "host", url], ["reason", "why", "", text], ["status", "status", "number", plain], ["when", "given up (UTC)", "", time], ["attempts", "tries", "number", count], ["page", "first found on", "host", url]],
   [HOLDERS]: ["Dead links, all pages", ["url", "URL", "host", url], ["reason", "why", "", text], ["status", "status", "number", plain], ["page", "on the page", "host", url], ["context", "as", "", plain], ["pages", "pages in all", "number", count]],
+  changes: ["Changes", ["when", "when (UTC)", "", time], ["kind", "what", "", text], ["url", "URL", "host", url], ["status", "status", "number", plain], ["title", "title", "", plain], ["target", "leads to", "host", url], ["reason", "why", "", text], ["title_before", "title before", "", plain]],
   statuses: ["Statuses", ["status", "status", "host", plain], ["captures", "captures", "number", count]],
   types: ["Types", ["media_type", "type", "host", plain], ["captures", "captures", "number", count], ["bytes", "bytes", "number", bytes]],
   hosts: ["Hosts", ["host", "host", "host", hostName], ["queued", "queued", "number", count], ["retries", "to retry", "number", count], ["done", "done", "number", count], ["errors", "errors", "number", count], ["bytes", "received", "number", bytes], ["orders", "orders", "", ordered]],
+  [READERS]: ["Readers of the feed", ["name", "name", "host", plain], ["after", "has read up to", "number", count], ["behind", "behind", "number", count], ["hold", "kept for it", "", (hold) => (hold ? "yes" : "no")], ["at_ms", "last heard of (UTC)", "", time]],
 };
+/** Reports of what is narrowed to a host, and what is asked for then. */
+const NARROWED = { "dead-links": "Only links to the host", changes: "Only of the host" };
 
 let report = "seeds";
 /** The cursors of the pages gone through; the last one is that of the page shown. */
@@ -36,13 +42,15 @@ let next = null;
 /** How often was looked. */
 let looks = 0;
 
-const isPaged = () => ["seeds", "dead-links", HOLDERS, "hosts"].includes(report);
+const isPaged = () => ["seeds", "dead-links", HOLDERS, "changes", "hosts"].includes(report);
 
 /** The query of a report, without the page. */
 function path() {
-  const only = $("report-host").value.trim();
-  const query = new URLSearchParams(report === "dead-links" && only ? { host: only } : {});
-  return `api/v1/reports/${report}?${query}`;
+  const asked = {};
+  if (report in NARROWED) asked.host = $("report-host").value.trim();
+  if (report === "changes") Object.assign(asked, { kind: $("report-what").value, since: $("report-since").value });
+  const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
+  return report === READERS ? `api/v1/${READERS}?` : `api/v1/reports/${report}?${query}`;
 }
 
 const failed = (error) => say($("report-note"), error.message);
@@ -53,7 +61,7 @@ async function look() {
   const paging = isPaged() ? `&limit=${LIMIT}${cursor && `&cursor=${encodeURIComponent(cursor)}`}` : "";
   const answer = await get(`${path()}${paging}`);
   if (mine !== looks) return; // an answer that was overtaken says nothing of what is shown now
-  const items = answer.items ?? answer;
+  const items = answer.items ?? answer.consumers ?? answer;
   if (report === HOLDERS) about(answer.about, $("report-about"));
   next = answer.next ?? null;
   const columns = REPORTS[report].slice(1);
@@ -62,7 +70,7 @@ async function look() {
   redraw(made.tBodies[0], items.map((item) => row(parts, columns.map(([field, , , shown]) => shown(item[field])))));
   redraw($("report-list"), items.length ? [made] : []);
   const from = (cursors.length - 1) * LIMIT;
-  say($("report-note"), items.length ? `${count(from + 1)} to ${count(from + items.length)}${next ? ", and more" : ""}` : "nothing yet");
+  say($("report-note"), items.length ? `${count(from + 1)} to ${count(from + items.length)}${next ? ", and more" : ""}` : next === null ? "nothing yet" : "none among these; more follow");
   $("report-back").disabled = cursors.length < 2;
   $("report-next").disabled = next === null;
 }
@@ -72,7 +80,10 @@ const again = () => look().catch(failed);
 function first() {
   [cursors, next] = [[""], null];
   $("report-list").replaceChildren();
-  show($("report-host-line"), report === "dead-links");
+  show($("report-host-line"), report in NARROWED);
+  say($("report-host-label"), NARROWED[report] ?? "");
+  for (const part of document.querySelectorAll(".of-changes")) show(part, report === "changes");
+  show($("report-csv"), report !== READERS);
   show($("report-find"), report === HOLDERS);
   say($("report-about"), "");
   again();
