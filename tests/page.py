@@ -122,6 +122,8 @@ def pages_are_found(page):
     until("those of one site", lambda: hits(page, "harbour") > 0 and all("://h1.test/" in text for text in page.locator("#found .address").all_inner_texts()))
     page.locator("#found button", has_text="stored text").first.click()
     expect(page.locator("#found .stored").first).to_contain_text("harbour")
+    page.locator("#found button", has_text="linked from").first.click()
+    expect(page.locator("#found .hits ul li").first).to_contain_text("http://")
     page.locator("#find-site").fill("")
     until("markup is found as text", lambda: hits(page, "title:taken") > 0 and "<script>" in page.locator("#found h3").first.inner_text())
     hits(page, "nofield:x")

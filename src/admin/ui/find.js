@@ -2,10 +2,13 @@
 
 import { get, open } from "./api.js";
 import { $, button, complain, el, show } from "./dom.js";
+import { lookUp } from "./explain.js";
 import { count, moment } from "./format.js";
 
 /** Hits of an answer. */
 const HITS = 10;
+/** Pages that link to a hit, shown at once. */
+const LINKS = 20;
 
 /** A value within a query: what has a space in it is quoted. */
 const condition = (name, value) => (value ? ` ${name}:${/\s/.test(value) ? `"${value}"` : value}` : "");
@@ -31,21 +34,38 @@ async function storedText(hit, box) {
   return show(box, true);
 }
 
+/** The pages that link to a hit, below it. */
+async function linking(hit, box) {
+  if (!box.hidden) return show(box, false);
+  try {
+    const { items, total } = await get(`api/v1/links?direction=in&limit=${LINKS}&url=${encodeURIComponent(hit.url)}`);
+    const line = ({ url, text }) => el("li", {}, button({ class: "link", onclick: () => lookUp(url) }, url), text ? ` “${text}”` : "");
+    const rest = total > items.length ? [el("li", { class: "quiet" }, `and ${count(total - items.length)} more: lycosa ctl links ${hit.url}`)] : [];
+    box.replaceChildren(el("ul", { class: "small" }, ...items.map(line), ...rest));
+  } catch (error) {
+    complain(box, error);
+  }
+  return show(box, true);
+}
+
 function shownHit(hit) {
   const lang = hit.card.language;
   const title = hit.title ?? hit.url;
   const said = hit.snippet?.length ? hit.snippet.map((piece) => (piece.marked ? el("mark", {}, piece.text) : piece.text)) : [hit.card.abstract ?? ""];
-  const facts = [moment(hit.captured_ms).slice(0, 10), lang, `linked from ${count(hit.in_links)}`];
+  const facts = [moment(hit.captured_ms).slice(0, 10), lang];
   if (hit.same) facts.push(`${count(hit.same)} more with the same content`);
   if (hit.stale) facts.push("could not be fetched since");
   const stored = el("pre", { class: "stored", tabindex: "0", hidden: true });
+  const links = el("div", { hidden: true });
+  const from = `linked from ${count(hit.in_links)}`;
   return el(
     "li",
     {},
     el("h3", { lang }, safe(hit.url) ? el("a", { href: hit.url, target: "_blank", rel: "noopener noreferrer" }, title) : title),
     el("p", { class: "address small" }, hit.url),
     el("p", { lang }, ...said),
-    el("p", { class: "quiet small" }, facts.filter(Boolean).join(" · "), " · ", button({ class: "link", onclick: () => storedText(hit, stored) }, "stored text")),
+    el("p", { class: "quiet small" }, facts.filter(Boolean).join(" · "), " · ", hit.in_links ? button({ class: "link", onclick: () => linking(hit, links) }, from) : from, " · ", button({ class: "link", onclick: () => storedText(hit, stored) }, "stored text")),
+    links,
     stored,
   );
 }
