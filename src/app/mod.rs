@@ -4,6 +4,7 @@ mod build;
 mod checkpoint;
 mod control;
 mod disk;
+mod follow;
 mod holds;
 #[cfg(feature = "search")]
 mod index;
