@@ -20,7 +20,7 @@ use crate::storage::feed::{self, Item};
 use crate::storage::keys::SeenKey;
 use crate::storage::newest::{Wanted, id, is_old};
 use crate::storage::read;
-use crate::storage::values::{CONSUMERS, Consumers, FeedLog};
+use crate::storage::values::{CONSUMERS, Consumers, FeedKind, FeedLog};
 use crate::telemetry::trouble;
 
 /// How often it looks whether something new is shown.
@@ -269,7 +269,11 @@ impl Life<'_> {
         if is_old(&item.entry, state) || !pages.insert(key) {
             return Ok(None);
         }
-        let version = read::latest_page(storage, key)?.map_or(item.entry.at, |(_, page)| page.fetched).0;
+        let version = match (read::latest_page(storage, key)?, item.entry.kind) {
+            (Some((_, page)), _) => page.fetched.0,
+            (None, FeedKind::Failed | FeedKind::Rejected) => return Ok(None), // there never was a document
+            (None, _) => item.entry.at.0,
+        };
         let wanted = Wanted { noindex: self.node.crawl.rules.settings.index.noindex == NoIndex::Ignore };
         if let Some(newest) = wanted.newest(storage, key, state)? {
             let row = Row::new(source, item.number, item.entry.clone(), newest.page.clone());
@@ -282,7 +286,8 @@ impl Life<'_> {
 
     /// Sends a batch until all of it is taken or rejected; false when the run ends before.
     fn deliver(&self, outbox: &mut Outbox, log: &str) -> Result<bool, SinkError> {
-        let (node, mut rest) = (self.node, Rest::default());
+        // When, at the end of the run, the server began to take nothing.
+        let (node, mut rest, mut ends) = (self.node, Rest::default(), None::<Stopwatch>);
         let Some(poster) = self.poster else { return Ok(false) };
         while let Some(request) = outbox.request() {
             if self.told.told().away_since.is_none() {
@@ -299,15 +304,19 @@ impl Life<'_> {
             }
             let Some(wait) = heard.wait else {
                 self.answers();
+                ends = None;
                 continue;
             };
             self.away(&wait.why);
-            if self.ending.told().is_some() {
+            let so_long = rest.take().max(wait.at_least.unwrap_or_default()).min(LONGEST);
+            let last = self.ending.told();
+            if last == Some(Last::Now)
+                || last.is_some() && ends.get_or_insert_with(Stopwatch::start).elapsed() > LAST_TIMEOUT
+            {
                 return Ok(false);
             }
-            let so_long = rest.take().max(wait.at_least.unwrap_or_default()).min(LONGEST);
             log::debug!("a sink tries again: sink={} in_s={} why={:?}", self.section.name, so_long.as_secs(), wait.why);
-            self.ending.wait(so_long);
+            self.pause(last.map_or(so_long, |_| so_long.min(LOOK)), last);
         }
         Ok(true)
     }

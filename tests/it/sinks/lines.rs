@@ -16,7 +16,7 @@ fn header<'h>(head: &'h [String], name: &str) -> &'h str {
 
 #[test]
 fn a_server_is_sent_every_entry_with_its_card_says_who_it_is_and_what_it_never_takes_is_listed() {
-    let server = StandIn::start(Mood::Calm, "h0.test/p7\"");
+    let server = StandIn::start(Mood::Calm, "h0.test/p/7\"");
     let folder = tempfile::tempdir().unwrap();
     let auth = folder.path().join("auth");
     std::fs::write(&auth, "Bearer correct-horse\n").unwrap();
@@ -36,7 +36,7 @@ fn a_server_is_sent_every_entry_with_its_card_says_who_it_is_and_what_it_never_t
         let said: [u64; 2] = ["x-lycosa-first", "x-lycosa-last"].map(|name| header(head, name).parse().unwrap());
         assert_eq!(said, [numbers[0], numbers[numbers.len() - 1]]);
         assert!(lines.len() <= 16 && numbers.is_sorted(), "{numbers:?}");
-        if !body.contains("h0.test/p7\"") {
+        if !body.contains("h0.test/p/7\"") {
             taken.extend(numbers.into_iter().zip(lines));
         }
     }

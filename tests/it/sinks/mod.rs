@@ -89,7 +89,7 @@ fn exported(sandbox: &Sandbox, options: &[&str]) -> BTreeMap<String, Value> {
 
 #[test]
 fn a_server_that_misbehaves_has_the_truth_after_every_kill_and_no_page_is_fetched_for_it() {
-    let server = StandIn::start(Mood::Wild, "/p7");
+    let server = StandIn::start(Mood::Wild, "/p/7");
     let mut sandbox = sandbox(&search("search", &server, "batch = 20\ntext = true"));
     for at_least in [15, 30, 45, 60] {
         let mut crawl = Running::start(&mut sandbox, &[]);
@@ -108,7 +108,7 @@ fn a_server_that_misbehaves_has_the_truth_after_every_kill_and_no_page_is_fetche
     assert!(wild.len() >= 5, "too calm a server shows nothing: {wild:?}");
 
     let wanted = indexable(&sandbox.data());
-    let (refused, taken): (BTreeSet<_>, BTreeSet<_>) = wanted.into_iter().partition(|url| url.contains("/p7"));
+    let (refused, taken): (BTreeSet<_>, BTreeSet<_>) = wanted.into_iter().partition(|url| url.contains("/p/7"));
     assert_eq!(urls(&server), taken);
     assert!(taken.len() > 50 && !refused.is_empty(), "{} {refused:?}", taken.len());
     let listed = rejected(&sandbox, "search");
@@ -130,7 +130,7 @@ fn a_server_that_misbehaves_has_the_truth_after_every_kill_and_no_page_is_fetche
 
     // A second sink, which begins with the first entry: the pages come out of the archive.
     let asked = sandbox.web.audit_len();
-    let late = StandIn::start(Mood::Calm, "/p7");
+    let late = StandIn::start(Mood::Calm, "/p/7");
     sandbox.also(&search("late", &late, ""));
     let log = sandbox.finish();
     assert_eq!(urls(&late), taken, "{log}");
