@@ -90,7 +90,7 @@ impl Outbox {
     /// What is to be sent next; none when all is done.
     pub fn request(&self) -> Option<Request> {
         let next = || self.pieces.iter().take(self.most);
-        let (first, last) = (next().next()?.seq, next().last()?.seq);
+        let (first, last) = (next().next()?.seq, next().next_back()?.seq);
         let mut body = Vec::with_capacity(next().map(|piece| piece.bytes.len()).sum());
         next().for_each(|piece| body.extend(&piece.bytes));
         Some(Request { first, last, removes: next().map(|piece| piece.removes).collect(), body })
