@@ -14,6 +14,7 @@
 //! | [`config`] | TOML, environment and flags become checked settings |
 //! | [`export`] | the pages of a data folder in forms that others read |
 //! | [`index`] | the index of pages: its documents, writer, reader, generations; who follows the feed into it; the only importer of tantivy |
+//! | [`sink`] | pages handed on as they are committed: what is sent, what answers mean, files that roll |
 //! | [`crawl`] | the actors, their supervision, and what they share; the rules in force and their changes |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
 //! | [`app`] | composition root: the only place that names every actor and its thread; starts, watches and ends a crawl |
@@ -110,6 +111,7 @@ pub mod net;
 pub mod recovery;
 #[cfg(test)]
 mod rooms;
+pub mod sink;
 pub mod storage;
 pub mod telemetry;
 pub mod testweb;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the top down.
-const ROOMS: [&str; 17] = [
+const ROOMS: [&str; 18] = [
     "base",
     "domain",
     "content",
@@ -17,6 +17,7 @@ const ROOMS: [&str; 17] = [
     "config",
     "export",
     "index",
+    "sink",
     "crawl",
     "admin",
     "app",

@@ -39,6 +39,7 @@ pub mod search;
 mod seeds;
 mod server;
 pub mod settings;
+pub mod sinks;
 pub mod statistics;
 mod status;
 mod ui;

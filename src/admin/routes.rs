@@ -12,7 +12,7 @@ use utoipa::openapi::OpenApi;
 use super::problem::{Answer, Problem};
 use super::{
     actors, crawl, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline, probes,
-    reports, retry, search, settings, statistics, ui, url_lists, urls, why_idle,
+    reports, retry, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -95,6 +95,7 @@ routes! {
     "/api/v1/index" => get index::status;
     "/api/v1/index/rebuild" => post index::rebuild;
     "/api/v1/feed/consumers/{name}" => get feed::consumer, put feed::acknowledge, delete feed::forget;
+    "/api/v1/sinks" => get sinks::sinks;
     "/api/v1/exports" => get exports::list, post exports::begin;
     "/api/v1/exports/{name}" => get exports::download;
     "/api/v1/statistics" => get statistics::statistics;

@@ -27,6 +27,7 @@ use crate::crawl::strikes::Strikes;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::url::PageUrl;
 use crate::net::dns::Resolver;
+use crate::sink::Served;
 use crate::storage::keys::KeyRange;
 use crate::storage::ledger::counters;
 use crate::storage::tables::Seeds as SeedTable;
@@ -101,6 +102,7 @@ fn made(rules: Rules, parts: &Parts, (live, seeds): (Live, Vec<PageUrl>), begun:
     let permits = Permits::new(&s.fetch, s.parse_threads(), memory_plan(s)?);
     let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
     let Begun { start_sequence, last_stop, strikes, paused } = begun;
+    let sinks = s.sink.iter().map(|section| Served::of(section, &s.store.data_dir)).collect();
     let crawl = Crawl {
         id,
         orders: Orders::load(&*parts.storage, id, &prints)?,
@@ -132,6 +134,7 @@ fn made(rules: Rules, parts: &Parts, (live, seeds): (Live, Vec<PageUrl>), begun:
         jobs: Arc::default(),
         #[cfg(feature = "search")]
         index: crate::index::Served::default(),
+        sinks,
         checkpoints: Arc::new(Semaphore::new(1)),
         stop: channel::Sender::new(None),
         crawl,

@@ -1,9 +1,11 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
 mod build;
+mod call;
 mod checkpoint;
 mod control;
 mod disk;
+mod follow;
 mod holds;
 #[cfg(feature = "search")]
 mod index;
@@ -17,6 +19,7 @@ mod refresh;
 mod run;
 mod seeds;
 mod signals;
+mod sinks;
 mod threads;
 mod time;
 mod uploads;
@@ -51,6 +54,7 @@ pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
 pub use memory::plan as memory_plan;
 pub use run::{Outcome, ReadAgain, RunError, run};
+pub use sinks::{SinksError, check as check_sinks};
 pub use watch::watch;
 pub use webhooks::check as check_webhooks;
 
@@ -85,7 +89,15 @@ pub struct Running {
     pub node: Arc<Node>,
     thread: Option<JoinHandle<bool>>,
     _claim: Claim,
-    ask: Option<oneshot::Sender<Duration>>,
+    ask: Option<oneshot::Sender<End>>,
+}
+
+/// How a node is to end.
+struct End {
+    /// How long what is in flight is waited for.
+    patience: Duration,
+    /// Done when nothing is in flight any more, before the Store closes.
+    farewell: Box<dyn FnOnce() + Send>,
 }
 
 /// Why a node could not be started.
@@ -200,14 +212,19 @@ fn claimed_before(storage: &dyn Storage, settings: &Settings) -> Result<(), Star
 
 impl Running {
     /// Drains, closes everything and ends the actors. True when all was closed cleanly.
-    pub fn shutdown(mut self, patience: Duration) -> bool {
-        self.end(patience)
+    pub fn shutdown(self, patience: Duration) -> bool {
+        self.shutdown_after(patience, || ())
     }
 
-    fn end(&mut self, patience: Duration) -> bool {
+    /// The same; `farewell` is called when nothing is in flight any more, while the Store still commits.
+    pub fn shutdown_after(mut self, patience: Duration, farewell: impl FnOnce() + Send + 'static) -> bool {
+        self.end(patience, Box::new(farewell))
+    }
+
+    fn end(&mut self, patience: Duration, farewell: Box<dyn FnOnce() + Send>) -> bool {
         self.node.jobs.close();
         if let Some(ask) = self.ask.take() {
-            let _ = ask.send(patience);
+            let _ = ask.send(End { patience, farewell });
         }
         self.node.stop_with(Stop::Asked);
         self.thread.take().is_some_and(|t| t.join().unwrap_or(false))
@@ -216,6 +233,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.end(Duration::ZERO);
+        self.end(Duration::ZERO, Box::new(|| ()));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::memory::share_out;
 use super::signals::{Signals, heed};
+use super::sinks::{Sinks, SinksError};
 use super::uploads::Uploader;
 use super::watch::watch;
 use super::webhooks::{WebhookError, Webhooks};
@@ -61,6 +62,8 @@ pub enum RunError {
     Admin(#[from] AdminError),
     #[error(transparent)]
     Webhooks(#[from] WebhookError),
+    #[error(transparent)]
+    Sinks(#[from] SinksError),
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
@@ -98,6 +101,7 @@ pub fn run<W>(
     let uploader = Uploader::start(&node)?;
     #[cfg(feature = "search")]
     let indexer = super::index::Indexer::start(&node)?;
+    let sinks = Sinks::start(&node)?;
     let webhooks = Webhooks::start(&node)?;
     let (why, heeding, refused, left) = runtime.block_on(async {
         let heeding = heed(node.clone(), hangup, signals);
@@ -113,8 +117,11 @@ pub fn run<W>(
     });
     let next_try = Some(UnixMillis(node.crawl.progress.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
     drop(watchdog); // the end has time-outs of its own
-    let clean = running.shutdown(patience(&node, &why));
     let in_peace = matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time);
+    if !in_peace {
+        sinks.end_now();
+    }
+    let clean = running.shutdown_after(patience(&node, &why), move || sinks.finish());
     #[cfg(feature = "search")]
     indexer.finish(in_peace);
     if in_peace {

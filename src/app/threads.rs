@@ -7,7 +7,7 @@ use actix::System;
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::oneshot;
 
-use super::{DRAIN, Placement};
+use super::{DRAIN, End, Placement};
 use crate::crawl::deduper::{Deduper, SaveFilter};
 use crate::crawl::fetcher::Fetcher;
 use crate::crawl::frontier::Frontier;
@@ -93,14 +93,14 @@ pub(super) fn system(
     placement: Placement,
     starters: Starters,
     ready: &mpsc::Sender<()>,
-    asked: oneshot::Receiver<Duration>,
+    asked: oneshot::Receiver<End>,
 ) -> bool {
     let runner = System::new();
     let (closed, arbiters) = runner.block_on(async {
         let arbiters = starters.start(node, placement);
         let _ = ready.send(());
-        let patience = asked.await.unwrap_or(DRAIN);
-        (drain(node, patience).await, arbiters)
+        let end = asked.await.unwrap_or_else(|_| End { patience: DRAIN, farewell: Box::new(|| ()) });
+        (drain(node, end).await, arbiters)
     });
     end_threads(arbiters);
     System::current().stop();
@@ -125,7 +125,7 @@ fn end_threads(arbiters: Vec<Arbiter>) {
 }
 
 /// Lets what is in flight come to its commit, then closes the store and saves the filter.
-async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
+async fn drain(node: &Arc<Node>, End { patience, farewell }: End) -> bool {
     node.crawl.switches.draining.store(true, std::sync::atomic::Ordering::Release);
     node.changed(StateChange::Draining, "draining: nothing new is begun, what is in flight is stored");
     node.faults.pass("node.drain");
@@ -139,6 +139,14 @@ async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
         log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
     }
     node.faults.pass("node.drained");
+    let (done, said) = oneshot::channel();
+    let farewell = std::thread::Builder::new().name("farewell".into()).spawn(move || {
+        farewell();
+        let _ = done.send(()); // who waits waits to its end
+    });
+    if farewell.is_ok() {
+        let _ = said.await;
+    }
     let (reply, closed) = oneshot::channel();
     node.mailboxes().store.tell(Close { drained, reply });
     let closed = tokio::time::timeout(DRAIN, closed).await.unwrap_or_else(|_| {

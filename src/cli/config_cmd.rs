@@ -132,6 +132,7 @@ pub fn startable(settings: &Settings) -> Result<(), CliError> {
     source.map_err(|(address, source)| failed(StartError::Source { address, source }.into()))?;
     crate::app::memory_plan(settings).map_err(|e| failed(StartError::from(e).into()))?;
     crate::app::check_webhooks(settings).map_err(|e| failed(e.into()))?;
+    crate::app::check_sinks(settings).map_err(|e| failed(e.into()))?;
     archive(settings).map_err(|e| failed(StartError::from(e).into()))
 }
 

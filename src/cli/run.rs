@@ -89,7 +89,7 @@ fn shell_words(words: &[String]) -> Option<String> {
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
     let text = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
-    let secret = ["credentials", "headers", "proxy", "webhook", "password", "token"];
+    let secret = ["credentials", "headers", "proxy", "webhook", "sink", "password", "token"];
     let may_tell = !secret.iter().any(|part| text.contains(part)) && without_credentials(&text) == text;
     (!words.is_empty() && text.len() <= 500 && may_tell).then_some(text)
 }
@@ -101,7 +101,7 @@ pub(super) fn failed(error: RunError) -> CliError {
     }
     let fault = match &error {
         RunError::Start(e) => e.fault(),
-        RunError::Admin(_) | RunError::Webhooks(_) | RunError::System(_) => None,
+        RunError::Admin(_) | RunError::Webhooks(_) | RunError::Sinks(_) | RunError::System(_) => None,
     };
     let is_broken = matches!(&error, RunError::Start(StartError::Storage(e)) if e.is_broken());
     let (exit, advice) = match fault {
@@ -120,7 +120,7 @@ fn is_usage(error: &RunError) -> bool {
     use crate::warc::WarcError as W;
     use ErrorKind::{AlreadyExists, NotADirectory, NotFound, PermissionDenied};
     let RunError::Start(error) = error else {
-        return matches!(error, RunError::Admin(_) | RunError::Webhooks(_))
+        return matches!(error, RunError::Admin(_) | RunError::Webhooks(_) | RunError::Sinks(_))
             && !matches!(error, RunError::Admin(AdminError::Start(_)));
     };
     let refused =

@@ -39,6 +39,7 @@ pub struct FileForm {
     pub memory: MemorySection,
     pub admin: AdminSection,
     pub webhook: Vec<WebhookSection>,
+    pub sink: Vec<SinkSection>,
     pub log: LogSection,
     pub host: Vec<HostSection>,
     pub extract: Vec<ExtractSection>,

@@ -33,6 +33,16 @@ impl Settings {
         for within in [&db, &spill, &of_archive, &of_checkpoints] {
             apart("export.dir", &exports, within)?;
         }
+        let sinks = plain(&self.sink_dir());
+        for sink in self.sink.iter().filter(|sink| sink.kind.is_files()) {
+            let folder = plain(&sink.folder(&self.store.data_dir));
+            if folder.starts_with(&data) && !folder.starts_with(&sinks) {
+                return Err(place("sink.folder", &folder, "the data folder: name one in its sinks/, or elsewhere"));
+            }
+            for within in [&of_archive, &of_checkpoints] {
+                apart("sink.folder", &folder, within)?;
+            }
+        }
         for (key, text) in [("store.upload", &self.store.upload), ("checkpoint.upload", &self.checkpoint.upload)] {
             if let Some(Ok(Target::Folder(to))) = text.as_deref().map(Target::parse) {
                 let to = plain(&to);
@@ -88,8 +98,11 @@ mod tests {
         std::fs::create_dir_all(data.join("warc")).unwrap();
         std::os::unix::fs::symlink(data.join("warc"), dir.path().join("link")).unwrap();
         let (link, other) = (dir.path().join("link"), dir.path().join("copies"));
+        let sink = r#"sink=[{name="a", kind="jsonl", folder="../a"}, {name="b", kind="parquet"}]"#;
         let upload = |to: &Path| format!("store.upload={}", to.display());
-        for sets in [&[][..], &[&*upload(&other)], &["store.warc_dir=archive"], &["checkpoint.dir=../checkpoints"]] {
+        for sets in
+            [&[][..], &[&*upload(&other)], &["store.warc_dir=archive"], &["checkpoint.dir=../checkpoints"], &[sink]]
+        {
             assert_eq!(problem(&data, sets), None, "{sets:?}");
         }
         let (own, linked) = (upload(&data.join("x/../warc")), upload(&link));
@@ -103,6 +116,8 @@ mod tests {
             ("checkpoint.dir=warc/x", "checkpoint.dir"),
             ("store.warc_dir=db/warc", "store.warc_dir"),
             ("store.warc_dir=spill", "store.warc_dir"),
+            (r#"sink=[{name="a", kind="jsonl", folder="db/x"}]"#, "sink.folder"),
+            (r#"sink=[{name="a", kind="parquet", folder="sinks/../warc"}]"#, "sink.folder"),
         ] {
             let told = problem(&data, &[set]).unwrap_or_default();
             assert!(told.contains(key), "{set}: {told:?}");

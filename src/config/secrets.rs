@@ -1,5 +1,5 @@
 //! What is left out when settings are shown, logged or complained about: passwords and tokens, user names and passwords in URLs,
-//! and of a webhook all but its server, for the path of such an address is often what lets a caller in.
+//! and of a webhook or a sink all but its server, for the path of such an address is often what lets a caller in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -95,7 +95,7 @@ impl Shown {
 
 /// Whether the URLs of a key are secrets themselves.
 fn is_secret(key: &str) -> bool {
-    key.split(['.', '[']).next() == Some("webhook")
+    matches!(key.split(['.', '[']).next(), Some("webhook" | "sink"))
 }
 
 /// What is told of a value of this key that cannot be used.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::file::FileForm;
 use super::layers::Layers;
-use super::sections::DepthLimit;
+use super::sections::{DepthLimit, SINKS};
 use crate::domain::scope::ScopeMode;
 
 /// How many links are followed where the scope is wider than chosen hosts and folders and nothing is said.
@@ -94,6 +94,11 @@ impl Settings {
     /// Folder of the exports that a running crawl makes.
     pub fn export_dir(&self) -> PathBuf {
         self.store.data_dir.join(&self.export.dir)
+    }
+
+    /// Folder of what belongs to sinks.
+    pub fn sink_dir(&self) -> PathBuf {
+        self.store.data_dir.join(SINKS)
     }
 
     /// Folder of the checkpoints.

@@ -103,6 +103,7 @@ impl Bench {
             telemetry,
             actors,
             jobs: Arc::default(),
+            sinks: Vec::new(),
             #[cfg(feature = "search")]
             index: Default::default(),
             checkpoints: Arc::new(Semaphore::new(1)),

@@ -47,28 +47,36 @@ pub(super) fn begin<'a>(begin: &Begin<'a>, out: &mut Output<'a>) -> Result<Box<d
     Ok(Box::new(Jsonl { out: Coded::by_name(out.to(), sink)?, options: begin.options }))
 }
 
+/// Writes the line of a page.
+///
+/// # Errors
+/// The storage's own, and that of what is written to.
+pub fn write_line(row: &Row<'_>, options: &Options, out: &mut impl Write) -> Result<(), ExportError> {
+    let card = row.card()?;
+    let facts = row.read()?.map(|page| &page.facts).filter(|_| options.text);
+    let metadata = if options.links { row.metadata()? } else { None };
+    if options.links && metadata.is_none() {
+        row.fail("its metadata record cannot be read");
+    }
+    let found: Option<Vec<_>> = metadata.as_deref().map(|fields| outlinks(fields).collect());
+    let links = found.as_ref().map(|found| {
+        found.iter().map(|l| Link { url: &l.url, kind: l.hop, context: l.context, text: l.text }).collect()
+    });
+    let line = Line {
+        item: row.item(),
+        card,
+        text: facts.map(|facts| facts.text.as_str()),
+        text_cut: facts.is_some_and(|facts| facts.text_cut),
+        links,
+        unread: row.unread(),
+    };
+    serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+    Ok(out.write_all(b"\n")?)
+}
+
 impl<'a> Format<'a> for Jsonl<'a> {
     fn page(&mut self, row: &Row<'_>, _: &mut Output<'a>) -> Result<bool, ExportError> {
-        let card = row.card()?;
-        let facts = row.read()?.map(|page| &page.facts).filter(|_| self.options.text);
-        let metadata = if self.options.links { row.metadata()? } else { None };
-        if self.options.links && metadata.is_none() {
-            row.fail("its metadata record cannot be read");
-        }
-        let found: Option<Vec<_>> = metadata.as_deref().map(|fields| outlinks(fields).collect());
-        let links = found.as_ref().map(|found| {
-            found.iter().map(|l| Link { url: &l.url, kind: l.hop, context: l.context, text: l.text }).collect()
-        });
-        let line = Line {
-            item: row.item(),
-            card,
-            text: facts.map(|facts| facts.text.as_str()),
-            text_cut: facts.is_some_and(|facts| facts.text_cut),
-            links,
-            unread: row.unread(),
-        };
-        serde_json::to_writer(&mut self.out, &line).map_err(io::Error::from)?;
-        self.out.write_all(b"\n")?;
+        write_line(row, self.options, &mut self.out)?;
         Ok(true)
     }
 

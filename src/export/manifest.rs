@@ -101,7 +101,7 @@ pub struct Unread {
 
 impl Manifest {
     /// Counts a page. `taken`: it is in the export.
-    pub(super) fn note(&mut self, row: &Row<'_>, taken: bool) {
+    pub fn note(&mut self, row: &Row<'_>, taken: bool) {
         if let Some(why) = row.unread() {
             self.counts.unread += 1;
             if self.unread.len() < NAMED {

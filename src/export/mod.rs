@@ -18,7 +18,7 @@ mod coded;
 mod derived;
 mod error;
 pub mod item;
-mod jsonl;
+pub mod jsonl;
 mod links;
 pub mod manifest;
 mod mirror;

@@ -40,6 +40,7 @@ pub struct Source<'s> {
     pub warc_dir: PathBuf,
     /// The last entry of the feed that was shown: a loss of power takes back nothing up to it.
     pub shown: u64,
+    most: u64,
     again: Again,
     lengths: OnceCell<FileLengths>,
 }
@@ -55,13 +56,20 @@ impl<'s> Source<'s> {
             max_decoded: settings.fetch.max_decoded.min(MOST),
             canon: Canonicaliser::new(settings.clean_rules()),
         };
-        Self { storage, settings, warc_dir: settings.warc_dir(), shown, again, lengths: OnceCell::new() }
+        Self { storage, settings, warc_dir: settings.warc_dir(), shown, most: MOST, again, lengths: OnceCell::new() }
     }
 
     /// With other modules for documents.
     #[must_use]
     pub fn reading(mut self, modules: MimeModules) -> Self {
         self.again.modules = modules;
+        self
+    }
+
+    /// Reads records, and bodies with content codings taken off, of at most so many bytes.
+    #[must_use]
+    pub fn at_most(mut self, bytes: u64) -> Self {
+        (self.most, self.again.max_decoded) = (bytes.min(MOST), self.again.max_decoded.min(bytes));
         self
     }
 
@@ -120,7 +128,8 @@ fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, ExportError>) ->
 }
 
 impl<'s> Row<'s> {
-    pub(super) fn new(source: &'s Source<'s>, number: u64, entry: FeedEntry, page: PageRecord) -> Self {
+    /// A capture of the page that an entry is of.
+    pub fn new(source: &'s Source<'s>, number: u64, entry: FeedEntry, page: PageRecord) -> Self {
         let (holder, stored, document) = Default::default();
         let (read, card, unread) = Default::default();
         Self { number, entry, page, source, holder, stored, document, read, card, unread }
@@ -167,7 +176,7 @@ impl<'s> Row<'s> {
                 self.fail(NOT_KEPT);
                 return Ok(None);
             };
-            let picked = response_at(&self.source.warc_dir, file, *offset, MOST);
+            let picked = response_at(&self.source.warc_dir, file, *offset, self.source.most);
             Ok(picked.inspect_err(|why| self.fail(why)).ok())
         };
         Ok(once(&self.stored, pick)?.as_ref())

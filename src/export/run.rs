@@ -115,11 +115,15 @@ fn begin(log: &FeedLog, select: &Select, shown: u64) -> Result<u64, ExportError>
 }
 
 /// An export has no place among the files of the crawl.
-fn apart(source: &Source<'_>, to: &Path) -> Result<(), ExportError> {
+///
+/// # Errors
+/// [`ExportError::Asked`]: where it lies.
+pub fn apart(source: &Source<'_>, to: &Path) -> Result<(), ExportError> {
     let settings = source.settings;
     let to = resolved(to);
     let within = |dir: &Path| to.starts_with(resolved(dir));
-    if within(&source.warc_dir) || within(&settings.store.data_dir) && !within(&settings.export_dir()) {
+    let is_own = within(&settings.export_dir()) || within(&settings.sink_dir());
+    if within(&source.warc_dir) || within(&settings.store.data_dir) && !is_own {
         let why = format!("{} is among the files of the crawl; name a place elsewhere with --to", to.display());
         return Err(ExportError::Asked(why));
     }

@@ -8,7 +8,7 @@ use super::schema::Fields;
 use crate::domain::words::TokenList;
 
 /// Bytes of a document's id.
-pub const ID: usize = 20;
+pub use crate::storage::newest::ID;
 
 /// A page as it goes into the index: plain values, made by whoever read the page.
 #[derive(Clone, Debug, Default)]

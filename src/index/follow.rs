@@ -7,7 +7,6 @@ use data_encoding::HEXLOWER;
 
 use super::error::IndexError;
 use super::make::{Look, Making};
-use super::newest::{Newest, Wanted, id};
 use super::schema::{SCHEMA, Stand, WORDS};
 use super::writer::Writer;
 use crate::base::fault::{Faults, Injected};
@@ -15,8 +14,8 @@ use crate::config::{IndexSection, NoIndex};
 use crate::domain::fingerprint::Fingerprinter;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::storage::keys::{Key, KeyRange, SeenKey, successor};
+use crate::storage::newest::{Newest, Wanted, id, is_old};
 use crate::storage::tables::{Feed, Pages};
-use crate::storage::values::{FeedEntry, UrlState};
 use crate::storage::{Storage, StorageError, read};
 use crate::warc::pick::{Picked, response_at};
 
@@ -250,9 +249,4 @@ impl<'a> Source<'a> {
 /// In the order of the archive's files.
 fn place(newest: &Option<Newest>) -> Option<(&str, u64)> {
     newest.as_ref()?.place.as_ref().map(|place| (&*place.file, place.offset))
-}
-
-/// Another entry follows that says what became of the page.
-fn is_old(entry: &FeedEntry, state: Option<UrlState>) -> bool {
-    matches!(state, Some(UrlState::Done { captured, .. }) if entry.captured.is_none_or(|this| this < captured))
 }

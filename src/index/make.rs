@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::entry::Entry;
-use super::newest::{Newest, id};
 use crate::content::html::Page;
 use crate::content::modules::{HeaderDirectives, leads};
 use crate::domain::card::{Block, Card, Find};
@@ -12,6 +11,7 @@ use crate::domain::host::registrable_domain;
 use crate::domain::text::cut_at;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::domain::words::{BLOCK_GAP, Kind, Stem, TokenList, form, ranked, tokens};
+use crate::storage::newest::{Newest, id};
 
 /// Tokens of a page's text that are taken in.
 pub const MOST_TOKENS: usize = 50_000;

@@ -6,11 +6,11 @@ use std::fmt;
 use serde::Serialize;
 
 use super::follow::{FollowError, Source};
-use super::newest::{Newest, id};
 use super::reader::Reader;
 use crate::domain::fingerprint::CrawlId;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey, successor};
+use crate::storage::newest::{Newest, id};
 use crate::storage::read;
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::values::UrlState;

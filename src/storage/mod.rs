@@ -26,6 +26,7 @@ pub mod keys;
 pub mod ledger;
 pub mod mark;
 pub mod memory;
+pub mod newest;
 pub mod read;
 #[cfg(feature = "rocksdb")]
 pub mod rocks;

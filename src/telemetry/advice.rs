@@ -1,6 +1,6 @@
 //! What a reason means to its reader, and what to do.
 
-use super::trouble::{CHECKPOINT, INDEX, ROBOTS_UNREACHABLE, UPLOAD};
+use super::trouble::{CHECKPOINT, INDEX, ROBOTS_UNREACHABLE, SINK, UPLOAD};
 
 /// Where nothing better is known.
 pub const GENERAL: &str = "see the log";
@@ -42,6 +42,7 @@ pub fn advice(reason: &str) -> &'static str {
         }
         UPLOAD => "the copy is tried again; check the place, the network, and the AWS_ variables",
         INDEX => "the crawl goes on, and the index catches up; see the log and `lycosa ctl index`",
+        SINK => "the crawl goes on, and the sink catches up; `lycosa ctl sinks` says what to correct, if anything",
         CHECKPOINT => "the crawl goes on without it; see the log, and make one with `lycosa checkpoint create`",
         "scope" => "it lies outside the scope; widen it with --set scope.mode=domains (or any), or add it as a seed",
         "excluded" => "change scope.exclude or scope.deny_hosts",

@@ -25,6 +25,8 @@ pub const CLOCK_ADVICE: &str = "see `timedatectl`; no wait is longer or shorter 
 pub const UPLOAD: &str = "upload_failed";
 /// The index of pages waits.
 pub const INDEX: &str = "index_failed";
+/// A sink waits, or its server is away.
+pub const SINK: &str = "sink_waits";
 /// A checkpoint could not be made.
 pub const CHECKPOINT: &str = "checkpoint_failed";
 

@@ -85,6 +85,8 @@ mod saturated;
 #[cfg(all(feature = "rocksdb", feature = "search"))]
 mod search;
 mod service;
+#[cfg(all(feature = "rocksdb", feature = "faults"))]
+mod sinks;
 mod site;
 mod sitemaps;
 mod spellings;

@@ -56,6 +56,17 @@ impl Sandbox {
         Self { config: config.to_owned(), ..Self::with(web, "") }
     }
 
+    /// More settings from now on: whole lines of TOML.
+    pub fn also(&mut self, settings: &str) {
+        self.config += settings;
+    }
+
+    /// Without the settings from the line on that begins so.
+    pub fn without(&mut self, begins: &str) {
+        let at = self.config.find(begins).unwrap();
+        self.config.truncate(at);
+    }
+
     /// The folder in which the data folder is made, alone.
     pub fn disk(&self) -> PathBuf {
         self.folder.path().join("disk")
@@ -204,6 +215,23 @@ fn files(dir: &Path, ending: &str) -> Vec<String> {
     names.retain(|n| n.ends_with(ending));
     names.sort();
     names
+}
+
+/// What an index of the pages is to hold, by `crawl.jsonl` alone: the last line of each page tells.
+pub fn indexable(data: &Path) -> BTreeSet<String> {
+    let mut last = BTreeMap::new();
+    for line in lines_of(data) {
+        last.insert(line["url"].as_str().unwrap().to_owned(), line);
+    }
+    let text = |line: &serde_json::Value| {
+        line["mime"].as_str().is_some_and(|mime| mime == "text/html" || mime == "text/plain")
+    };
+    let hidden = |line: &serde_json::Value| {
+        line["notes"].as_array().is_some_and(|notes| notes.iter().any(|note| note == "noindex"))
+    };
+    let is_page =
+        |line: &serde_json::Value| line["status"] == 200 && text(line) && line["target"].is_null() && !hidden(line);
+    last.into_iter().filter(|(_, line)| is_page(line)).map(|(url, _)| url).collect()
 }
 
 /// A URL as a page's key: records bear it as it was asked for.

@@ -204,7 +204,7 @@ pub(super) async fn acknowledge(
     name: String,
     said: Acknowledged,
 ) -> Result<ConsumerView, ControlError> {
-    not_the_index(&name)?;
+    not_ours(&node, &name)?;
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(ControlError::Invalid(format!("{name:?} is no name: expected 1 to 64 of a-z, 0-9, '-' and '_'")));
@@ -239,8 +239,12 @@ pub(super) async fn acknowledge(
     if entered { Ok(view(&consumer, high)) } else { Err(full()) }
 }
 
-/// The index says itself how far it is.
-fn not_the_index(name: &str) -> Result<(), ControlError> {
+/// The index and the sinks say themselves how far they are.
+fn not_ours(node: &Node, name: &str) -> Result<(), ControlError> {
+    if node.crawl.rules.settings.sink.iter().any(|section| section.consumer() == name) {
+        let detail = format!("a sink of the settings reads the feed as {name:?}; take it out of them first");
+        return Err(ControlError::Refused(detail));
+    }
     if name == INDEX {
         let detail = "the index of pages reads the feed under this name; switch it off with index.enabled=false";
         return Err(ControlError::Refused(detail.into()));
@@ -249,7 +253,7 @@ fn not_the_index(name: &str) -> Result<(), ControlError> {
 }
 
 pub(super) async fn forget(node: Arc<Node>, name: String) -> Result<ConsumersView, ControlError> {
-    not_the_index(&name)?;
+    not_ours(&node, &name)?;
     let all = stored(&node)?;
     if all.0.iter().all(|consumer| consumer.name != name) {
         return Err(nobody(&name, &all));

@@ -16,9 +16,9 @@ use crate::domain::host::registrable_domain;
 use crate::domain::note::Note;
 use crate::domain::url::{PageUrl, with_schemes};
 use crate::domain::words::Stem;
-use crate::index::newest::Newest;
 use crate::index::{Hit, IndexError, Look, Reader, Search, Sort, Source, link_key, snippet};
 use crate::storage::keys::SeenKey;
+use crate::storage::newest::Newest;
 use crate::storage::read;
 
 /// Longest search.

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 
-use super::{Deaths, Ending, LOOK, Last, acknowledge};
+use super::{LOOK, acknowledge};
+use crate::app::follow::{Deaths, Ending, Last, give_way};
 use crate::crawl::node::Node;
 use crate::crawl::stored::Saved;
 use crate::index::generations::Plan;
@@ -18,10 +18,6 @@ use crate::storage::keys::SeenKey;
 
 /// How often it looks whether something new is shown.
 const NEWS: Duration = Duration::from_millis(200);
-/// Longest rest after a batch while all parsers are busy.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// Of the time, while they are: this part of it at work.
-const SHARE: u32 = 4;
 
 /// Why a life ended.
 pub(super) enum End {
@@ -35,7 +31,7 @@ pub(super) enum End {
 pub(super) struct Life<'a> {
     pub node: &'a Node,
     pub ending: &'a Ending,
-    pub deaths: &'a Deaths,
+    pub deaths: &'a Deaths<SeenKey>,
     /// The page at work.
     pub in_hand: &'a Cell<Option<SeenKey>>,
     /// Whether something was committed.
@@ -118,7 +114,7 @@ impl Life<'_> {
             }
             let shown = node.crawl.progress.fed.borrow().unwrap_or(0);
             let begun = node.clock.uptime();
-            let did = follower.step(shown, &|page| self.deaths.is_bare(page), self.in_hand)?;
+            let did = follower.step(shown, &|page| self.deaths.is_over(&page), self.in_hand)?;
             if let Some(step) = did {
                 node.index.tell(|told| {
                     told.doing = Doing::Following;
@@ -150,7 +146,7 @@ impl Life<'_> {
                     node.index.tell(|told| told.doing = Doing::Waiting);
                     self.ending.wait(NEWS);
                 }
-                Some(_) => self.pause(now.saturating_sub(begun)),
+                Some(_) => give_way(node, self.ending, now.saturating_sub(begun)),
             }
         }
     }
@@ -185,14 +181,5 @@ impl Life<'_> {
         self.node.index.tell(|told| told.answers = plan.writes);
         log::info!("index: the new generation answers: generation={:04} former={former:04}", plan.writes);
         Ok(())
-    }
-
-    /// Rests, when the parsers need the processor.
-    fn pause(&self, worked: Duration) {
-        let node = self.node;
-        let busy = node.permits.parsing.load(Ordering::Relaxed) >= node.crawl.rules.settings.parse_threads() as u64;
-        if busy {
-            self.ending.wait(worked.saturating_mul(SHARE - 1).min(LONGEST_PAUSE));
-        }
     }
 }

@@ -1,23 +1,19 @@
 //! One call of a webhook: body, signature, tries.
-//!
-//! The address is the operator's own choice, so the rules for addresses that pages lead to (`net.allow`) do not hold here:
-//! loopback and private networks are called like any other. Redirects are not followed, so no answer can lead elsewhere.
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use awc::error::SendRequestError;
 use awc::http::StatusCode;
-use awc::{Client, Connector};
 use hmac::{Hmac, KeyInit, Mac};
 use rustls::pki_types::CertificateDer;
 use serde::Serialize;
 use sha2::Sha256;
 
 use super::Hook;
+use crate::app::call::{self, CallError, Post};
 use crate::config::server_only;
 use crate::crawl::node::Node;
-use crate::net::tls::{TlsClient, TlsSetupError, TlsVerify};
+use crate::net::tls::TlsSetupError;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::metrics::{Call, Metrics};
 use crate::telemetry::notice::Notice;
@@ -70,7 +66,7 @@ enum Failed {
 
 #[derive(Clone)]
 pub(super) struct Caller {
-    tls: TlsClient,
+    client: call::Caller,
     metrics: Metrics,
 }
 
@@ -78,7 +74,7 @@ impl Caller {
     /// # Errors
     /// TLS that cannot be set up.
     pub fn new(metrics: Metrics, roots: &[CertificateDer<'static>]) -> Result<Self, TlsSetupError> {
-        Ok(Self { tls: TlsClient::new(TlsVerify::Strict, roots)?, metrics })
+        Ok(Self { client: call::Caller::new(roots)?, metrics })
     }
 
     /// Calls until it is taken, or given up.
@@ -102,24 +98,21 @@ impl Caller {
         }
     }
 
-    /// A connection of its own for each call: they are seldom, and nothing is kept between.
     async fn call(&self, hook: &Hook, message: &Message) -> Result<(), Failed> {
-        let connector = Connector::new().rustls_0_23(std::sync::Arc::clone(&self.tls.config)).timeout(TIMEOUT);
-        let client = Client::builder().connector(connector).disable_redirects().timeout(TIMEOUT).finish();
-        let mut request = client
-            .post(&hook.url)
-            .insert_header(("Content-Type", "application/json"))
-            .insert_header(("User-Agent", concat!("lycosa/", env!("CARGO_PKG_VERSION"))))
-            .insert_header(("X-Lycosa-Event", message.event))
-            .insert_header(("X-Lycosa-Timestamp", message.sent_s));
-        if let Some(signature) = hook.secret.as_ref().and_then(|secret| message.signature(secret)) {
-            request = request.insert_header(("X-Lycosa-Signature", signature));
-        }
-        let answer = request.send_body(message.json.to_string()).await.map_err(|error| match error {
-            SendRequestError::Url(e) => Failed::Always(e.to_string()),
-            e => Failed::Now(e.to_string()),
+        let mut headers = vec![
+            ("Content-Type", "application/json".to_owned()),
+            ("X-Lycosa-Event", message.event.to_owned()),
+            ("X-Lycosa-Timestamp", message.sent_s.to_string()),
+        ];
+        let signature = hook.secret.as_ref().and_then(|secret| message.signature(secret));
+        headers.extend(signature.map(|signature| ("X-Lycosa-Signature", signature)));
+        let body = message.json.to_string().into();
+        let post = Post { url: &hook.url, headers: &headers, body, timeout: TIMEOUT, most: 0 };
+        let answer = self.client.post(&post).await.map_err(|error| match error {
+            CallError::Url(why) => Failed::Always(why),
+            CallError::Failed(why) => Failed::Now(why),
         })?;
-        match answer.status() {
+        match StatusCode::from_u16(answer.status).unwrap_or_default() {
             status if status.is_success() => Ok(()),
             status @ (StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => {
                 Err(Failed::Now(status.to_string()))

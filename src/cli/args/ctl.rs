@@ -70,6 +70,9 @@ pub enum CtlCommand {
     Events(EventsArgs),
     /// What became of each page, in the order of the commits; who reads it, and how far each is
     Feed(FeedArgs),
+    /// Where pages are handed on to, and how far each sink is
+    #[command(after_help = "Example: lycosa ctl sinks")]
+    Sinks,
     /// Have the pages written in a form that others read, while the crawl goes on
     Export(Box<ExportArgs>),
     /// List exports that a running crawl made, or download one

@@ -10,6 +10,7 @@ use super::table::{Column, Form, listed, table};
 use super::told::InForce;
 use super::{read, urls};
 use crate::admin::index::IndexView;
+use crate::admin::sinks::SinksView;
 use crate::admin::{Done, NewSeed, SeedReport};
 use crate::base::units::{counted, human_size};
 use crate::cli::args::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
@@ -45,6 +46,7 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         }
         CtlCommand::Seeds(SeedsCommand::List { paging }) => list("/api/v1/reports/seeds", &[], paging),
         CtlCommand::Checkpoints => Ask::get("/api/v1/checkpoints"),
+        CtlCommand::Sinks => Ask::get("/api/v1/sinks"),
         CtlCommand::Index { order: None } => Ask::get("/api/v1/index"),
         CtlCommand::Index { order: Some(IndexOrder::Rebuild) } => Ask::post("/api/v1/index/rebuild", String::new()),
         CtlCommand::Host(host) => super::host::ask(host),
@@ -75,6 +77,7 @@ pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<
         CtlCommand::Checkpoint => checkpoint::told_made(&read(answer)?),
         CtlCommand::Checkpoints => checkpoints(&read(answer)?),
         CtlCommand::Index { .. } => index(&read(answer)?),
+        CtlCommand::Sinks => sinks(&read(answer)?),
         CtlCommand::Urls(command) => urls::told(command, answer)?,
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
             let Done { done, still } = read(answer)?;
@@ -139,6 +142,18 @@ const SEEDS: &[Column] = &[
     Column("tags", "/tags", Form::Plain),
     Column("URL", "/url", Form::Plain),
 ];
+const SINKS: &[Column] = &[
+    Column("name", "/name", Form::Plain),
+    Column("kind", "/kind", Form::Plain),
+    Column("does", "/doing", Form::Plain),
+    Column("read up to", "/after", Form::Plain),
+    Column("behind", "/behind", Form::Plain),
+    Column("sent", "/sent", Form::Plain),
+    Column("taken away", "/removed", Form::Plain),
+    Column("refused", "/rejected", Form::Plain),
+    Column("away since", "/away_since_ms", Form::Time),
+    Column("to", "/to", Form::Plain),
+];
 const CHECKPOINTS: &[Column] = &[
     Column("name", "/name", Form::Plain),
     Column("made", "/ts", Form::Plain),
@@ -167,6 +182,29 @@ fn index(view: &IndexView) -> String {
             &format!("{failed}; {unread} without their text, {bare} of them because the index died of their page\n");
     }
     text + &view.error.iter().map(|error| format!("waits: {}\n", escaped(error))).collect::<String>()
+}
+
+/// How far each sink is, then what is wrong.
+fn sinks(all: &SinksView) -> String {
+    if all.sinks.is_empty() {
+        return "there are no sinks; [[sink]] in the settings makes some\n".into();
+    }
+    let rows: Vec<Value> = all.sinks.iter().map(|sink| json!(sink)).collect();
+    let mut text = table(&rows.iter().collect::<Vec<_>>(), SINKS);
+    for sink in &all.sinks {
+        let refused = sink.rejected + sink.skipped;
+        if refused > 0 {
+            text += &format!(
+                "{0}: {refused} refused or passed over, listed in sinks/{0}.rejected.jsonl\n",
+                escaped(&sink.name)
+            );
+        }
+        if let Some(error) = &sink.error {
+            text += &escaped(&format!("{}: {error}", sink.name));
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// The oldest first, then what is damaged.

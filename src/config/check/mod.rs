@@ -3,6 +3,7 @@
 mod access;
 mod crawl;
 mod fetch;
+mod sinks;
 mod store;
 
 use std::fmt::Display;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use self::access::{check_connections, check_cookies, check_credentials, check_proxy};
 use self::crawl::{agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
 use self::fetch::{check_dns, check_extract, check_fetch, check_net, check_pages, check_sitemaps, check_timeouts};
+use self::sinks::check_sinks;
 use self::store::{
     check_checkpoint, check_dedup, check_disk, check_exact, check_export, check_feed, check_index, check_log,
     check_memory, check_store, check_supervision, check_webhooks, listen,
@@ -91,6 +93,7 @@ impl Settings {
         check_extract(&form.extract)?;
         check_patterns(&form.scope)?;
         check_webhooks(&form.webhook)?;
+        check_sinks(&form.sink)?;
         check_log(&form.log)?;
         let (agent, admin_listen) = (agent(&form.agent)?, listen(&form.admin)?);
         form.crawl = form.crawl.with_schemes();

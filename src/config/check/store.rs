@@ -144,7 +144,7 @@ pub(super) fn check_webhooks(webhooks: &[WebhookSection]) -> Checked {
 }
 
 /// Whether a URL holds a user name or a password.
-fn has_credentials(text: &str) -> bool {
+pub(super) fn has_credentials(text: &str) -> bool {
     Url::parse(text).is_ok_and(|u| !u.username().is_empty() || u.password().is_some())
 }
 

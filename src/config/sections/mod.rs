@@ -8,6 +8,7 @@ mod index;
 mod operate;
 mod pages;
 mod seed;
+mod sink;
 mod store;
 
 use crate::base::section::section;
@@ -20,4 +21,5 @@ pub use index::*;
 pub use operate::*;
 pub use pages::*;
 pub use seed::*;
+pub use sink::*;
 pub use store::*;

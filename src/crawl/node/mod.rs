@@ -101,6 +101,8 @@ pub struct Node {
     /// The index of pages.
     #[cfg(feature = "search")]
     pub index: crate::index::Served,
+    /// The sinks, in the order of the settings.
+    pub sinks: Vec<crate::sink::Served>,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
     /// Why the node ends, once it does.

@@ -124,6 +124,11 @@ impl Node {
             let told = self.index.told();
             self.telemetry.metrics.index(reader.documents(), shown.saturating_sub(told.committed), told.bytes);
         }
+        for sink in &self.sinks {
+            let told = sink.told();
+            let of = (shown.saturating_sub(told.after), told.away_since.is_some());
+            self.telemetry.metrics.sink(&sink.name, of, [told.sent, told.rejected + told.skipped, told.failures]);
+        }
         self.telemetry.metrics.clock_ahead(self.clock.ahead());
         let filter = self.crawl.filter.bytes.load(Ordering::Relaxed);
         self.telemetry.metrics.memory(self.permits.memory.max, stats.memory, filter);

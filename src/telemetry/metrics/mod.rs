@@ -39,6 +39,8 @@
 //! | `lycosa_feed_entries`, `lycosa_feed_unread` | gauge | |
 //! | `lycosa_index_documents`, `lycosa_index_behind`, `lycosa_index_bytes` | gauge | |
 //! | `lycosa_index_failures_total` | counter | |
+//! | `lycosa_sink_behind`, `lycosa_sink_away` | gauge | `sink`: the names in the settings, 16 at most |
+//! | `lycosa_sink_sent_total`, `lycosa_sink_rejected_total`, `lycosa_sink_failures_total` | counter | `sink` |
 //! | `lycosa_clock_jumps_total` | counter | |
 //! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`](crate::base::disk::DiskFault)) |
 //! | `lycosa_storage_reopens_total` | counter | |

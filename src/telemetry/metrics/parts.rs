@@ -128,6 +128,15 @@ impl Register<'_> {
         self.kept(name, help, None, Family::default())
     }
 
+    /// Counters with labels of their own.
+    pub fn counter_family<L: EncodeLabelSet + Clone + Hash + Eq + Debug + Send + Sync + 'static>(
+        &mut self,
+        name: &str,
+        help: &str,
+    ) -> Family<L, Counter> {
+        self.kept(name, help, None, Family::default())
+    }
+
     /// One counter for each value of a label.
     pub fn counters(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Counter> {
         Each::of(&self.kept(name, help, None, Family::<Label, Counter>::default()), values)

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
 
 use super::Metrics;
-use super::parts::{Each, Values, count, one_more, put, set, set_all};
+use super::parts::{Each, Values, count, follow, one_more, put, set, set_all};
 use crate::base::disk::DiskFault;
 use crate::base::time::UnixMillis;
 use crate::storage::StorageStats;
@@ -18,6 +19,9 @@ const RESULTS: Values<'_> = ("result", &["done", "failed"]);
 const FOLDERS: Values<'_> = ("folder", &["data", "warc", "spill"]);
 /// Why nothing new is begun.
 const PAUSES: Values<'_> = ("reason", &["operator", "disk_low", "disk_fault"]);
+
+/// Which sink.
+type OfSink = [(&'static str, String); 1];
 
 metrics! {
     Stored {
@@ -54,6 +58,14 @@ metrics! {
         index_behind: Gauge = gauge("lycosa_index_behind", "Entries of the feed that they lack");
         index_bytes: Gauge = gauge_in("lycosa_index", "The index of pages on disk", Unit::Bytes);
         index_failures: Counter = counter("lycosa_index_failures", "How often following the feed into the index failed");
+        sink_behind: Family<OfSink, Gauge> = family("lycosa_sink_behind", "Entries of the feed that a sink has not handed on");
+        sink_away: Family<OfSink, Gauge> = family("lycosa_sink_away", "1 while the server of a sink takes nothing");
+        sink_sent: Family<OfSink, Counter> =
+            counter_family("lycosa_sink_sent", "Documents, lines or rows that a sink has handed on, those taken away too");
+        sink_rejected: Family<OfSink, Counter> =
+            counter_family("lycosa_sink_rejected", "Documents and lines that were refused for good, and entries passed over");
+        sink_failures: Family<OfSink, Counter> =
+            counter_family("lycosa_sink_failures", "Requests that failed, and other failures of a sink");
         checkpoints: Each<Counter> = counters("lycosa_checkpoints", "Checkpoints, by result", RESULTS);
         checkpoint_last: Gauge = gauge_in(
             "lycosa_checkpoint_last_timestamp",
@@ -97,6 +109,15 @@ impl Metrics {
     /// Following the feed into the index failed.
     pub fn index_failed(&self) {
         one_more(&self.0.stored.index_failures);
+    }
+
+    /// How far a sink is: entries behind, whether its server is away; and so far: sent, rejected, failures.
+    pub fn sink(&self, name: &str, (behind, is_away): (u64, bool), totals: [u64; 3]) {
+        let (stored, of) = (&self.0.stored, [("sink", name.to_owned())]);
+        put(&stored.sink_behind.get_or_create(&of), behind);
+        put(&stored.sink_away.get_or_create(&of), is_away.into());
+        let counters = [&stored.sink_sent, &stored.sink_rejected, &stored.sink_failures];
+        counters.iter().zip(totals).for_each(|(family, total)| follow(&family.get_or_create(&of), total));
     }
 
     /// A checkpoint was made at this moment, or failed.

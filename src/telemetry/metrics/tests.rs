@@ -27,6 +27,7 @@ fn counts_gauges_and_times_appear_under_the_names_of_the_interface() {
     m.permits(7, 1, 2);
     m.memory(100, 30, 4);
     m.disk_free(1, 42);
+    m.sink("search", (7, true), [5, 2, 3]);
     m.received(10);
     m.publish(&StatusSnapshot {
         crawl: "default".into(),

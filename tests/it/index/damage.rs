@@ -28,7 +28,7 @@ fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
 fn an_index_whose_files_are_gone_cut_or_zeroed_is_made_anew_and_the_crawl_goes_on_untouched() {
     let mut sandbox = sandbox("");
     sandbox.finish();
-    let (expected, asked) = (to_be_there(&sandbox), sandbox.web.audit_len());
+    let (expected, asked) = (indexable(&sandbox.data()), sandbox.web.audit_len());
     let damages: [fn(&Sandbox); 6] = [
         |sandbox| fs::remove_file(&files(sandbox)[0]).unwrap(),
         |sandbox| {
@@ -77,7 +77,7 @@ fn after_a_checkpoint_is_put_back_a_new_generation_is_built_and_is_that_of_the_c
     on(&sandbox.data(), &[&"restore", &name, &"--force"]).done();
     let log = sandbox.finish();
     assert!(log.contains("the index is of another feed") && log.contains("written=0002 from_entry=0"), "{log}");
-    same(&documents(&sandbox), &to_be_there(&sandbox));
+    same(&documents(&sandbox), &indexable(&sandbox.data()));
     verified(&sandbox);
     assert_eq!(Folder::of(&sandbox.data()).numbers(), [2]);
 }
@@ -86,7 +86,7 @@ fn after_a_checkpoint_is_put_back_a_new_generation_is_built_and_is_that_of_the_c
 fn a_new_generation_is_built_beside_the_old_one_on_wish_and_takes_its_place() {
     let mut sandbox = sandbox("");
     let crawl = Running::start(&mut sandbox, &[]);
-    let all = to_be_there;
+    let all = |sandbox: &Sandbox| indexable(&sandbox.data());
     until("the crawl", || (sandbox.lines().len() >= sandbox.truth().len()).then_some(()), || crawl.daemon.log());
     until_index(&crawl, "all of it", caught_up);
     let (code, told) = crawl.ctl(&["index", "rebuild"]);
@@ -120,7 +120,7 @@ fn an_index_switched_on_over_a_trimmed_feed_has_the_pages_whose_entries_are_gone
     trim(&sandbox, 40);
     fs::remove_dir_all(sandbox.data().join("index")).unwrap();
     sandbox.finish();
-    same(&documents(&sandbox), &to_be_there(&sandbox));
+    same(&documents(&sandbox), &indexable(&sandbox.data()));
     verified(&sandbox);
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::admin::Running;
 use crate::checkpoint::{Said, run};
-use crate::sandbox::{Sandbox, lines_of, until};
+use crate::sandbox::{Sandbox, indexable, until};
 
 /// A web with what makes pages come and go.
 fn web() -> TestWebConfig {
@@ -75,19 +75,6 @@ fn documents(sandbox: &Sandbox) -> BTreeMap<String, Value> {
 fn reader(sandbox: &Sandbox) -> Reader {
     let folder = Folder::of(&sandbox.data());
     Reader::open(&folder.generation(folder.current().unwrap())).unwrap()
-}
-
-/// What is to be in the index, by `crawl.jsonl` alone: the last line of each page tells.
-fn to_be_there(sandbox: &Sandbox) -> BTreeSet<String> {
-    let mut last = BTreeMap::new();
-    for line in lines_of(&sandbox.data()) {
-        last.insert(line["url"].as_str().unwrap().to_owned(), line);
-    }
-    let text = |line: &Value| line["mime"].as_str().is_some_and(|mime| mime == "text/html" || mime == "text/plain");
-    let hidden =
-        |line: &Value| line["notes"].as_array().is_some_and(|notes| notes.iter().any(|note| note == "noindex"));
-    let is_page = |line: &Value| line["status"] == 200 && text(line) && line["target"].is_null() && !hidden(line);
-    last.into_iter().filter(|(_, line)| is_page(line)).map(|(url, _)| url).collect()
 }
 
 fn same(found: &BTreeMap<String, Value>, expected: &BTreeSet<String>) {

@@ -14,7 +14,7 @@ fn after_a_crawl_the_documents_are_its_pages_of_text_and_no_others() {
     let log = sandbox.finish();
     assert!(log.contains("index: answers=0001"), "{log}");
     let (told, found) = (verified(&sandbox), documents(&sandbox));
-    let expected = to_be_there(&sandbox);
+    let expected = indexable(&sandbox.data());
     same(&found, &expected);
     assert!(expected.len() > 50 && told["right"] == expected.len(), "{told}");
     let unread = found.values().filter(|card| !card["unread"].is_null()).count();
@@ -54,7 +54,7 @@ fn a_crawl_that_is_killed_again_and_again_has_the_same_index() {
         verified(&sandbox);
     }
     sandbox.finish();
-    same(&documents(&sandbox), &to_be_there(&sandbox));
+    same(&documents(&sandbox), &indexable(&sandbox.data()));
     verified(&sandbox);
 }
 
@@ -84,7 +84,7 @@ fn a_crawl_of_which_every_step_of_the_index_fails_or_kills_it_ends_with_the_trut
     }
     verified(&sandbox);
     sandbox.finish();
-    same(&documents(&sandbox), &to_be_there(&sandbox));
+    same(&documents(&sandbox), &indexable(&sandbox.data()));
     verified(&sandbox);
 }
 

@@ -1,18 +1,20 @@
-//! What the index is to hold of a page: a function of what is stored of it now, so that it does not matter how often a page is looked at,
-//! nor after which entry.
+//! What an index of pages, ours or another one, is to hold of a page: a function of what is stored of it now, so that it does not matter how
+//! often a page is looked at, nor after which entry of the feed.
 
-use super::entry::ID;
+use super::keys::{KeyRange, PageKey, SeenKey};
+use super::values::{DoneKind, FeedEntry, PageRecord, UrlState, WarcPlace};
+use super::{Storage, StorageError, read, tables};
 use crate::base::time::UnixMillis;
 use crate::domain::note::Note;
 use crate::domain::statuses::is_gone;
-use crate::storage::keys::{KeyRange, PageKey, SeenKey};
-use crate::storage::values::{DoneKind, PageRecord, UrlState, WarcPlace};
-use crate::storage::{Storage, StorageError, read, tables};
+
+/// Bytes of a page's id.
+pub const ID: usize = 20;
 
 /// Captures of a page that are looked at.
 const CAPTURES: usize = 100;
 
-/// What the index is to hold of a page, as far as storage tells; what the page says decides whether it is text.
+/// What an index is to hold of a page, as far as storage tells; what the page says decides whether it is text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Newest {
     /// Which.
@@ -35,7 +37,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What the index is to hold of a page in this state; none when it is to hold nothing.
+    /// What an index is to hold of a page in this state; none when it is to hold nothing.
     ///
     /// # Errors
     /// The storage's own.
@@ -90,7 +92,12 @@ fn changed(captures: &[(PageKey, PageRecord)]) -> Option<UnixMillis> {
     Some(same.last().unwrap_or(newest).fetched)
 }
 
-/// The id of a page's document.
+/// Whether another entry follows that says what became of the page, which is in this state.
+pub fn is_old(entry: &FeedEntry, state: Option<UrlState>) -> bool {
+    matches!(state, Some(UrlState::Done { captured, .. }) if entry.captured.is_none_or(|this| this < captured))
+}
+
+/// The id of a page's document: the same for all captures of a URL.
 pub fn id(key: SeenKey) -> [u8; ID] {
     let mut id = [0; ID];
     id.iter_mut().zip(key.host.0.iter().chain(&key.url.0)).for_each(|(to, from)| *to = *from);
