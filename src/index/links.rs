@@ -26,13 +26,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`IndexError`]: it cannot be read.
-    pub fn linking_to(
-        &self,
-        target: u64,
-        hidden: &[String],
-        from: usize,
-        limit: usize,
-    ) -> Result<Linking, IndexError> {
+    pub fn linking_to(&self, target: u64, hidden: &[String], from: usize, limit: usize) -> Result<Linking, IndexError> {
         let (searcher, fields) = (self.searcher(), self.fields());
         let look = || -> tantivy::Result<Linking> {
             let (mut linking, mut pages) = (Linking::default(), Vec::new());

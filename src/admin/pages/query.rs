@@ -17,7 +17,7 @@ use crate::content::charset::detect_in_domain;
 use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
 use crate::crawl::node::Node;
-use crate::crawl::stored::{Capture, MOST, Saved, StoredError, captures, stored};
+use crate::crawl::stored::{Capture, MOST, StoredError, captures, stored};
 use crate::document::decoded;
 use crate::storage::keys::KeyRange;
 use crate::storage::tables;
@@ -53,7 +53,7 @@ pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> 
     let card = match with_card {
         true => {
             let rules = &node.crawl.rules;
-            let page = Saved::new(rules).look(&target.url, bytes(node, capture)?).0.page;
+            let page = rules.again().read(&bytes(node, capture)?, &target.url);
             Some(json!(page.and_then(|page| page.facts.card(target.url.as_str(), rules.settings.index.keywords))))
         }
         false => None,

@@ -161,11 +161,11 @@ impl Asking<'_> {
         if self.hidden.iter().any(|host| host == url.host()) {
             return None;
         }
-        let Source { storage, making, wanted, eyes, .. } = self.source;
+        let Source { storage, making, wanted, again, .. } = self.source;
         let key = SeenKey::of(making.prints, self.crawl, url);
         let state = read::seen_state(storage, key).ok()?;
         let newest = wanted.newest(storage, key, state).ok()??;
-        let look = eyes.look(url, self.source.read(&newest, url)?)?;
+        let look = Look::of(again, url, &self.source.read(&newest, url)?)?;
         Some((newest, look))
     }
 

@@ -104,8 +104,11 @@ fn is_hangul(c: char) -> bool {
 
 /// What ends a clause in a text in its form (Unicode, PropList.txt: those of Terminal_Punctuation that stand beside scripts without spaces).
 fn ends_clause(c: char) -> bool {
-    matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | '、' | '。' | '\u{e5a}' | '\u{e5b}' | '\u{104a}' | '\u{104b}'
-        | '\u{17d4}'..='\u{17d6}')
+    matches!(
+        c,
+        ',' | '.' | ';' | ':' | '!' | '?' | '、' | '。' | '\u{e5a}' | '\u{e5b}' | '\u{104a}' | '\u{104b}' | '\u{17d4}'
+            ..='\u{17d6}'
+    )
 }
 
 /// Whether what stands between two words or runs keeps them apart; `unspaced`: whether the one before, the one behind are of a script
