@@ -3,43 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use serde::Serialize;
-
 use super::coded::Coded;
-use super::item::FeedItem;
+use super::item::{FeedItem, Include};
 use super::{Begin, ExportError, Format, Options, Output, Row};
-use crate::domain::card::Card;
-use crate::warc::metadata::outlinks;
 
 struct Jsonl<'a> {
     out: Coded<'a>,
     options: &'a Options,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    #[serde(flatten)]
-    item: FeedItem,
-    card: Option<&'a Card>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-    /// There was more text.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    text_cut: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    links: Option<Vec<Link<'a>>>,
-    /// Why something is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unread: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Link<'a> {
-    url: &'a str,
-    /// `L` a link, `E` an embed, `R` a redirect, `M` of a sitemap: as the metadata record has it.
-    kind: char,
-    context: &'a str,
-    text: &'a str,
 }
 
 pub(super) fn begin<'a>(begin: &Begin<'a>, out: &mut Output<'a>) -> Result<Box<dyn Format<'a> + 'a>, ExportError> {
@@ -49,24 +19,9 @@ pub(super) fn begin<'a>(begin: &Begin<'a>, out: &mut Output<'a>) -> Result<Box<d
 
 impl<'a> Format<'a> for Jsonl<'a> {
     fn page(&mut self, row: &Row<'_>, _: &mut Output<'a>) -> Result<bool, ExportError> {
-        let card = row.card()?;
-        let facts = row.read()?.map(|page| &page.facts).filter(|_| self.options.text);
-        let metadata = if self.options.links { row.metadata()? } else { None };
-        if self.options.links && metadata.is_none() {
-            row.fail("its metadata record cannot be read");
-        }
-        let found: Option<Vec<_>> = metadata.as_deref().map(|fields| outlinks(fields).collect());
-        let links = found.as_ref().map(|found| {
-            found.iter().map(|l| Link { url: &l.url, kind: l.hop, context: l.context, text: l.text }).collect()
-        });
-        let line = Line {
-            item: row.item(),
-            card,
-            text: facts.map(|facts| facts.text.as_str()),
-            text_cut: facts.is_some_and(|facts| facts.text_cut),
-            links,
-            unread: row.unread(),
-        };
+        let Options { text, links, rights, .. } = *self.options;
+        let included = row.included(Include { card: true, text, links, rights })?;
+        let line = FeedItem { included, ..row.item() };
         serde_json::to_writer(&mut self.out, &line).map_err(io::Error::from)?;
         self.out.write_all(b"\n")?;
         Ok(true)
