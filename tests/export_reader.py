@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import sys
+from datetime import datetime
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
@@ -226,6 +227,8 @@ content_mime_detected content_charset content_languages content_truncated warc_f
 crawl subset""".split()
 OTHERS = {"url_port": "INTEGER", "fetch_time": "TIMESTAMP WITH TIME ZONE", "fetch_status": "SMALLINT", "warc_record_offset": "INTEGER",
           "warc_record_length": "INTEGER"}
+RIGHTS = [("rights_robots_tag", "VARCHAR"), ("rights_robots_status", "SMALLINT"), ("rights_robots_filename", "VARCHAR"),
+          ("rights_robots_offset", "BIGINT")]
 OWN = [("depth", "INTEGER"), ("title", "VARCHAR"), ("out_links", "BIGINT"), ("usage", "VARCHAR"), ("seq", "BIGINT")]
 
 
@@ -235,7 +238,8 @@ def parquet(export, captures, folder):
     db = duckdb.connect()
     db.execute(f"create view ccindex as select * from read_parquet('{export}')")
     columns = [(name, kind) for name, kind, *_ in db.execute("describe ccindex").fetchall()]
-    assert columns == [(name, OTHERS.get(name, "VARCHAR")) for name in TEXTS] + OWN, columns
+    known = [(name, OTHERS.get(name, "VARCHAR")) for name in TEXTS] + OWN
+    assert columns in (known, known + RIGHTS), columns
     rows = db.execute(
         "select url_surtkey, url, fetch_status, epoch_ms(fetch_time), warc_filename, warc_record_offset, warc_record_length, content_digest,"
         " title, content_languages, content_mime_type, fetch_redirect from ccindex"
@@ -259,13 +263,24 @@ def parquet(export, captures, folder):
             assert (title or "") == " ".join(parsed(capture.body).title.split()) and mime == "text/html", url
             languages[language] = languages.get(language, 0) + 1
         assert (redirect is not None) == (capture.location is not None), url
+    robots = set()
+    if columns != known:
+        of = "select url, rights_robots_filename, rights_robots_offset, rights_robots_status, epoch_ms(fetch_time) from ccindex"
+        for url, file, offset, status, fetched in db.execute(of).fetchall():
+            with open(os.path.join(folder, file), "rb") as stream:
+                stream.seek(offset)
+                record = next(iter(ArchiveIterator(stream)))
+                assert record.rec_headers.get_header("WARC-Target-URI") == f"http://{urlsplit(url).netloc}/robots.txt", url
+                date = datetime.fromisoformat(record.rec_headers.get_header("WARC-Date").replace("Z", "+00:00"))
+                assert date.timestamp() * 1000 <= fetched and int(record.http_headers.get_statuscode()) == status, url
+            robots.add((file, offset))
     # A query of Common Crawl's own, word for word but for the names asked for (cc-index-table, README).
     hosts = db.execute(
         "select count(*) as n_pages, url_host_name from ccindex where subset = 'warc' and url_protocol = 'http'"
         " group by url_host_name order by n_pages desc"
     ).fetchall()
     assert sum(count for count, _ in hosts) == sum(c.status == 200 for c in captures.values())
-    return {"rows": len(rows), "columns": len(columns), "languages": languages}
+    return {"rows": len(rows), "columns": len(columns), "languages": languages, "robots": len(robots)}
 
 
 def mirror(export, captures):

@@ -9,12 +9,16 @@ use super::control::ControlError;
 use super::problem::{Answer, Refusal, ok};
 use crate::crawl::node::Node;
 
+/// What is done first when a new generation was asked for.
+const REBUILD: &str = "rebuild";
+
 /// The index of pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct IndexView {
     /// Whether it is made (`index.enabled`).
     pub enabled: bool,
-    /// What is being done: off, checking, following, waiting, held (the disk is low), resting (after a failure).
+    /// What is being done: off, checking, following, waiting, held (the disk is low), resting (after a failure); `rebuild`: a new one was
+    /// asked for and begins at once.
     pub doing: String,
     /// Documents that can be found.
     pub documents: u64,
@@ -68,7 +72,7 @@ pub(super) async fn rebuild(node: Data<Node>) -> Answer {
         }
         #[cfg(feature = "search")]
         node.index.rebuild();
-        view(&node)
+        Ok(IndexView { doing: REBUILD.into(), ..view(&node)? })
     })
     .await?)
 }
@@ -83,7 +87,7 @@ fn view(node: &Node) -> Result<IndexView, ControlError> {
         (told.writes != told.answers).then_some(BuildingView { generation: told.writes, seq: told.written.seq });
     Ok(IndexView {
         enabled: node.crawl.live().settings.index.enabled,
-        doing: told.doing.as_str().into(),
+        doing: if node.index.is_to_rebuild() { REBUILD } else { told.doing.as_str() }.into(),
         documents: reader.map_or(0, |reader| reader.documents()),
         seq: stand.seq,
         behind: shown.saturating_sub(stand.seq),

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::args::{RulesArgs, SettingsArgs};
-use super::check::{absent, options, refused, shown};
+use super::check::{NAME_IT, absent, options, refused, shown};
 use super::exit::CliError;
 use super::gather::{layers, with_data};
 use crate::app::{StartError, at_rest};
 use crate::config::Settings;
 use crate::crawl::node::Node;
-use crate::storage::{MemoryStorage, RocksStorage, Storage, folder};
+use crate::storage::{MemoryStorage, RocksStorage, Storage, StorageError, folder};
 
 /// The settings that are meant: those of a file, the environment and `--set`; of another data folder, if one is named.
 ///
@@ -21,17 +21,34 @@ pub(super) fn settings(rules: &RulesArgs, data: Option<&Path>) -> Result<Setting
     Ok(with_data(layers(rules.config.as_deref(), &settings)?, data)?.load()?)
 }
 
-/// The node of the crawl in the data folder of the settings, by these settings and what was changed while it ran.
+/// The database of the data folder of the settings. `live`: what to do while a crawl runs there.
 ///
 /// # Errors
 /// No crawl there, one that runs, one of another format, or a database that cannot be read.
-pub(super) fn node(settings: Settings) -> Result<Node, CliError> {
-    let dir = settings.store.data_dir.clone();
-    let database = folder::find(&dir).map_err(|e| absent(&dir, e))?;
-    let database = database.ok_or_else(|| {
-        CliError::usage(format!("{} holds no crawl; name the crawl's data folder with --data DIR", shown(&dir)))
+pub(super) fn database(settings: &Settings, live: &str) -> Result<RocksStorage, CliError> {
+    let dir = &settings.store.data_dir;
+    let found = RocksStorage::find(dir, options(settings)).map_err(|error| match error {
+        StorageError::Locked { .. } => {
+            CliError::usage(format!("a crawl runs in data folder {}: {live}, or stop it first", shown(dir)))
+        }
+        error => absent(dir, error),
     })?;
-    let storage = RocksStorage::look(&database, options(&settings)).map_err(refused)?;
+    found.ok_or_else(|| match dir.join(folder::MARKER).exists() {
+        true => CliError::usage(format!(
+            "{} holds no crawl: its first start ended before the database was made; `lycosa run` begins it",
+            shown(dir)
+        )),
+        false => CliError::usage(format!("{} holds no crawl; {NAME_IT}", shown(dir))),
+    })
+}
+
+/// The node of the crawl in the data folder of the settings, by these settings and what was changed while it ran. `live`: what to do while a
+/// crawl runs there.
+///
+/// # Errors
+/// As [`database`].
+pub(super) fn node(settings: Settings, live: &str) -> Result<Node, CliError> {
+    let storage = database(&settings, live)?;
     made(settings, Arc::new(storage))
 }
 

@@ -31,7 +31,7 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
     let dir = &settings.store.data_dir;
     let began = Instant::now();
-    let Some(database) = folder::find(dir).map_err(|e| absent(dir, e))? else {
+    let Some(storage) = RocksStorage::find(dir, options(&settings)).map_err(|e| absent(dir, e))? else {
         if !dir.join(folder::MARKER).exists() {
             return Err(CliError::usage(format!("{} holds no crawl: it is empty; {NAME_IT}", shown(dir))));
         }
@@ -40,9 +40,9 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     };
     let check = what_to_check(args, &settings);
     let report = if args.repair {
+        drop(storage); // it would keep the folder from being opened
         repair(&check, &settings, args, out)?
     } else {
-        let storage = RocksStorage::look(&database, options(&settings)).map_err(refused)?;
         let watch = RefCell::new(Watch::start(!args.no_progress));
         check.check(&storage, &mut |event| progress(&mut watch.borrow_mut(), &event)).map_err(failed)?
     };
@@ -53,7 +53,7 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
 }
 
 /// What to do about a folder that is not the one.
-const NAME_IT: &str = "name the crawl's data folder with --data DIR, or its configuration";
+pub(super) const NAME_IT: &str = "name the crawl's data folder with --data DIR, or its configuration";
 
 /// A folder that is not there holds no crawl.
 pub(super) fn absent(dir: &Path, error: StorageError) -> CliError {
@@ -139,7 +139,10 @@ fn empty(dir: &Path, json: bool) -> String {
     if json {
         return format!("{}\n", json!({ "data": dir.display().to_string(), "urls": 0, "clean": true, "findings": [] }));
     }
-    format!("{}: no crawl has begun here\nclean\n", shown(dir))
+    format!(
+        "{}: no crawl has begun here: the first start ended before the database was made; `lycosa run` begins it\nclean\n",
+        shown(dir)
+    )
 }
 
 /// The line of a change; nothing for other events.

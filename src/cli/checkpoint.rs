@@ -6,10 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand, SettingsArgs};
+use super::args::{AtRestArgs, CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand};
 use super::ctl;
 use super::exit::{CliError, Exit, unless_gone};
-use super::gather::{layers, with_data};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskFault, is_same_folder};
 use crate::base::fault::Faults;
@@ -32,7 +31,7 @@ const NEWEST: &str = "newest";
 /// # Errors
 /// What, where, what to do. A damaged checkpoint ends with exit code 1, a full disk with 3.
 pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = settings(args)?;
+    let settings = args.at_rest.load()?;
     let faults = faults()?;
     crate::base::disk::outlive_file_limit()?;
     if !matches!(args.command, CheckpointCommand::Restore { .. } | CheckpointCommand::Import { .. }) {
@@ -60,7 +59,7 @@ fn carry_out(
         CheckpointCommand::Create { admin, token_file } => {
             let admin = admin.clone().or_else(|| settings.admin_listen.map(|listen| listen.to_string()));
             let token_file = token_file.clone().or_else(|| settings.admin.token_file.clone());
-            let (config, json) = (args.config.clone(), args.json);
+            let (config, json) = (args.at_rest.config.clone(), args.at_rest.json);
             let folder = Some(settings.store.data_dir.clone());
             let command = CtlCommand::Checkpoint;
             let crawl = CtlArgs { admin, token_file, config, timeout: None, json, folder, command };
@@ -81,7 +80,7 @@ fn carry_out(
             show(args, out, &done, told_carried(&done))
         }
         CheckpointCommand::Import { source, incomplete } => {
-            if args.data.is_none() {
+            if args.at_rest.data.is_none() {
                 return Err(CliError::usage("name the new data folder with --data DIR"));
             }
             let target = Target::parse(source).map_err(CliError::usage)?;
@@ -127,7 +126,7 @@ fn wanted(
     }
     let own = source(settings, name);
     let data = &settings.store.data_dir;
-    if own.is_ok() || args.data.is_none() {
+    if own.is_ok() || args.at_rest.data.is_none() {
         return own.map_err(failed);
     }
     if force || data.join(crate::storage::folder::MARKER).exists() {
@@ -136,7 +135,7 @@ fn wanted(
             ..e
         });
     }
-    let configured = self::settings(&CheckpointArgs { data: None, ..args.clone() })?;
+    let configured = AtRestArgs { data: None, ..args.at_rest.clone() }.load()?;
     source(&configured, name).map_err(failed)
 }
 
@@ -146,11 +145,6 @@ fn told_from(source: &Source, done: &Restored) -> String {
         return String::new();
     }
     format!("checkpoint {} is one of the crawl in {}\n", done.name, source.data.display())
-}
-
-fn settings(args: &CheckpointArgs) -> Result<Settings, CliError> {
-    let given = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
-    Ok(with_data(layers(args.config.as_deref(), &given)?, args.data.as_deref())?.load()?)
 }
 
 #[cfg(feature = "faults")]
@@ -214,7 +208,7 @@ fn destination(settings: &Settings) -> Destination {
 
 /// One answer: an object of JSON, or lines for people.
 fn show<T: Serialize>(args: &CheckpointArgs, out: &mut dyn Write, value: &T, lines: String) -> Result<Exit, CliError> {
-    let text = if args.json { format!("{}\n", json!(value)) } else { lines };
+    let text = if args.at_rest.json { format!("{}\n", json!(value)) } else { lines };
     unless_gone(out.write_all(text.as_bytes())).map(|()| Exit::Done)
 }
 
@@ -254,7 +248,7 @@ fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn
     let shown = show(args, out, &report, told_report(&report))?;
     match report.is_good() {
         true => Ok(shown),
-        false if args.json => Ok(Exit::Error), // the report says it
+        false if args.at_rest.json => Ok(Exit::Error), // the report says it
         false => Err(CliError::new(format!("checkpoint {} is not whole", report.name))),
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut dyn Write) -> Result<(), CliError> 
 
 #[cfg(feature = "rocksdb")]
 fn compared(rules: &RulesArgs, data: Option<&std::path::Path>, which: &Which) -> Result<PageDiff, CliError> {
-    let node = super::at_rest::node(super::at_rest::settings(rules, data)?)?;
+    let node = super::at_rest::node(super::at_rest::settings(rules, data)?, "ask it with `lycosa ctl diff`")?;
     crate::admin::pages::diff::of(&node, &which.url, which.from.as_deref(), which.to.as_deref()).map_err(|problem| {
         match problem.status {
             400 => CliError::usage(problem.detail),

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::args::ExportArgs;
-use super::check::{absent, options, refused};
+use super::at_rest::database;
+use super::check::refused;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
 use super::interrupt;
@@ -19,7 +20,7 @@ use crate::config::{LogSection, Settings};
 use crate::domain::fingerprint::CrawlId;
 use crate::export::{self, Asked, ExportError, Far, Manifest, Owner, Source};
 use crate::storage::values::Counters;
-use crate::storage::{RocksStorage, Storage, StorageError, feed, folder, mark, read};
+use crate::storage::{Storage, feed, mark, read};
 use crate::telemetry::log::escaped;
 
 /// Makes an export and says what is in it.
@@ -30,11 +31,7 @@ pub fn run(args: &ExportArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     crate::telemetry::log::init(&LogSection::default(), rust_log);
     let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
     crate::base::disk::outlive_file_limit()?;
-    let dir = &settings.store.data_dir;
-    let Some(database) = folder::find(dir).map_err(|e| absent(dir, e))? else {
-        return Err(CliError::usage(format!("{} holds no crawl; name its data folder with --data DIR", dir.display())));
-    };
-    let storage = RocksStorage::look(&database, options(&settings)).map_err(in_use)?;
+    let storage = database(&settings, "have it make the export with `lycosa ctl export`")?;
     let (manifest, unshown) = made(args, &settings, &storage)?;
     unless_gone(out.write_all(told(args, &manifest, unshown).as_bytes()))?;
     Ok(Exit::Done)
@@ -68,17 +65,6 @@ impl Owner for AtTerminal {
 
     fn far(&self, Far { looked, of, pages }: Far) {
         self.watch.borrow_mut().tell(|| format!("exporting: entries={looked} of={of} pages={pages}"));
-    }
-}
-
-/// A folder in which a crawl runs is exported by that crawl.
-fn in_use(error: StorageError) -> CliError {
-    match error {
-        StorageError::Locked { path } => CliError::usage(format!(
-            "a crawl runs in data folder {}: have it make the export with `lycosa ctl export`, or stop it first",
-            path.display()
-        )),
-        other => refused(other),
     }
 }
 

@@ -8,19 +8,18 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
 use super::args::{IndexArgs, IndexCommand};
-use super::check::{absent, options, refused};
+use super::at_rest::database;
+use super::check::refused;
 use super::exit::{CliError, Exit, unless_gone};
-use super::gather::{layers, with_data};
 use super::watch::Watch;
 use crate::base::fault::Faults;
 use crate::base::units::{counted, human_size};
 use crate::crawl::rules::Rules;
-use crate::crawl::stored::Saved;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::index::verify::{Comparison, compare};
 use crate::index::{Folder, FollowError, Follower, IndexError, Reader, Source, Stand, Writer};
 use crate::storage::values::{Counters, FeedLog, Format};
-use crate::storage::{RocksStorage, feed, folder, read};
+use crate::storage::{RocksStorage, feed, read};
 use crate::telemetry::log::escaped;
 
 /// A data folder at rest.
@@ -39,14 +38,19 @@ pub(super) struct AtRest {
 /// # Errors
 /// Bad arguments, a folder in use (exit code 2), a disk that cannot be read or written (3).
 pub fn run(args: &IndexArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = with_data(layers(args.config.as_deref(), &args.settings())?, args.data.as_deref())?.load()?;
-    let at_rest = AtRest::open(Rules::new(settings, String::new()))?;
+    let settings = args.at_rest.load()?;
+    let live = match args.command {
+        IndexCommand::Build { .. } => "it makes the index itself once `lycosa ctl set index.enabled=true` was said",
+        IndexCommand::Status => "ask it with `lycosa ctl index`",
+        IndexCommand::Verify => "`lycosa ctl index` tells how far its index is; it is compared at rest",
+    };
+    let at_rest = AtRest::open(Rules::new(settings, String::new()), live)?;
     let (told, exit) = match args.command {
         IndexCommand::Build { fresh } => (at_rest.build(args, fresh)?, Exit::Done),
         IndexCommand::Status => (at_rest.status()?, Exit::Done),
         IndexCommand::Verify => at_rest.verify(args)?,
     };
-    let text = if args.json { format!("{}\n", told.0) } else { told.1 };
+    let text = if args.at_rest.json { format!("{}\n", told.0) } else { told.1 };
     unless_gone(out.write_all(text.as_bytes()))?;
     Ok(exit)
 }
@@ -58,30 +62,29 @@ const OTHER: &str = "; it is of another state of this crawl: `lycosa index build
 type Told = (Value, String);
 
 impl AtRest {
-    pub fn open(rules: Rules) -> Result<Self, CliError> {
+    /// Of a data folder; `live`: what to do while a crawl runs there.
+    pub fn open(rules: Rules, live: &str) -> Result<Self, CliError> {
         crate::base::disk::outlive_file_limit()?;
         let dir = &rules.settings.store.data_dir;
-        let none = || CliError::usage(format!("{} holds no crawl", escaped(&dir.display().to_string())));
-        let database = folder::find(dir).map_err(|e| absent(dir, e))?.ok_or_else(none)?;
-        let storage = RocksStorage::look(&database, options(&rules.settings)).map_err(refused)?;
-        let format: Format = read::meta(&storage, ()).map_err(refused)?.ok_or_else(none)?;
+        let storage = database(&rules.settings, live)?;
+        let seed = read::meta::<Format>(&storage, ()).map_err(refused)?.map_or(0, |format| format.seed);
         let counters: Counters = read::meta(&storage, CrawlId::default()).map_err(refused)?.unwrap_or_default();
         let log = feed::log(&storage).map_err(refused)?;
-        let (prints, folder) = (Fingerprinter::new(format.seed), Folder::of(dir));
+        let (prints, folder) = (Fingerprinter::new(seed), Folder::of(dir));
         Ok(Self { prints, folder, log, high: counters.fed, storage, rules })
     }
 
     pub fn with<T>(&self, work: impl FnOnce(Source<'_>) -> Result<T, FollowError>) -> Result<T, CliError> {
-        let (saved, warc, faults) = (Saved::new(&self.rules), self.rules.settings.warc_dir(), Faults::default());
+        let (again, warc, faults) = (self.rules.again(), self.rules.settings.warc_dir(), Faults::default());
         let making = (&self.rules.settings.index, &self.rules.canon, &self.prints);
-        work(Source::of(&self.storage, making, (&warc, &saved), &faults)).map_err(failed)
+        work(Source::of(&self.storage, making, (&warc, &again), &faults)).map_err(failed)
     }
 
     fn build(&self, args: &IndexArgs, fresh: bool) -> Result<Told, CliError> {
         let id = HEXLOWER.encode(&self.log.id);
         let plan = self.folder.plan(&self.log, &id, self.high, fresh);
         let dir = self.folder.generation(plan.writes);
-        std::fs::create_dir_all(&dir)?;
+        std::fs::create_dir_all(&dir).map_err(unwritten(&dir))?;
         let writer = Writer::open(&dir, self.rules.settings.index.memory as usize).map_err(unread)?;
         let mut watch = Watch::start(!args.no_progress);
         let refresh = self.rules.settings.index.refresh;
@@ -100,7 +103,7 @@ impl AtRest {
             follower.close(true)
         })?;
         drop(watch);
-        self.folder.set_current(plan.writes)?;
+        self.folder.set_current(plan.writes).map_err(unwritten(&self.folder.current_file()))?;
         let of_no_use = self.folder.numbers().into_iter().filter(|number| *number != plan.writes);
         of_no_use.for_each(|number| self.folder.remove(number));
         let seconds = began.elapsed().as_secs_f64();
@@ -148,6 +151,9 @@ impl AtRest {
             return Err(CliError::new("there is no index to compare; `lycosa index build` makes one"));
         };
         reader.verify().map_err(unread)?;
+        if reader.stand().map_err(unread)?.unwrap_or_default() == Stand::default() {
+            return Err(CliError::new("the index is empty: nothing was taken in yet; `lycosa index build` does it"));
+        }
         let watch = std::cell::RefCell::new(Watch::start(!args.no_progress));
         let looked = |pages: u64| watch.borrow_mut().tell(|| format!("comparing: pages={pages}"));
         let found = self.with(|source| compare(&source, CrawlId::default(), &reader, self.high, &looked))?;
@@ -168,9 +174,22 @@ fn told(found: &Comparison) -> String {
          {missing} missing, {old} old, {stray} stray, {double} double\n"
     );
     text + if found.agrees() {
-        "the index is what it should be\n"
+        match pending {
+            0 => "the index is what it should be\n",
+            _ => "what the index has read is what it should be; `lycosa index build` takes in the rest\n",
+        }
     } else {
         "the index is not what it should be; `lycosa index build --fresh`\n"
+    }
+}
+
+fn unwritten(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> CliError + '_ {
+    move |error| CliError {
+        exit: Exit::Disk,
+        message: format!(
+            "{} cannot be written: {error}; the folder index/ can be deleted and made again",
+            path.display()
+        ),
     }
 }
 

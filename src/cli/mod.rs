@@ -117,15 +117,15 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Checkpoint(args) => {
             let done = checkpoint::run(&args, out);
-            in_json(args.json, done, out)
+            in_json(args.at_rest.json, done, out)
         }
         Command::Index(args) => {
             let done = index_of_folder(&args, out);
-            in_json(args.json, done, out)
+            in_json(args.at_rest.json, done, out)
         }
         Command::Search(args) => {
             let done = search_folder(&args, out);
-            in_json(args.json, done, out)
+            in_json(args.at_rest.json, done, out)
         }
         Command::Replay(args) => replay_pages(&args, out.0), // each line is escaped
         Command::Diff(args) => {

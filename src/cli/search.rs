@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::args::SearchArgs;
 use super::exit::{CliError, Exit, unless_gone};
-use super::gather::{layers, with_data};
 use super::hits;
 use super::index::AtRest;
 use crate::admin::search::answer::{Asking, NoAnswer, Question};
@@ -26,8 +25,8 @@ pub fn run(args: &SearchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let names = || Sort::ALL.iter().map(|sort| sort.as_str()).collect::<Vec<_>>().join(", ");
     let unknown = || CliError::usage(format!("--sort {}: expected one of {}", args.wanted.sort, names()));
     let sort = Sort::named(&args.wanted.sort).ok_or_else(unknown)?;
-    let settings = with_data(layers(args.config.as_deref(), &args.settings())?, args.data.as_deref())?.load()?;
-    let at_rest = AtRest::open(Rules::new(settings, String::new()))?;
+    let settings = args.at_rest.load()?;
+    let at_rest = AtRest::open(Rules::new(settings, String::new()), "ask it with `lycosa ctl search`")?;
     let (_, reader) = at_rest.answering()?.ok_or_else(|| {
         let dir = at_rest.rules.settings.store.data_dir.display();
         CliError::usage(format!("{dir} has no index; `lycosa index build --data {dir}` makes one"))
@@ -49,14 +48,14 @@ pub fn run(args: &SearchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
             took: &|| begun.elapsed(),
             patience: PATIENCE,
         };
-        let (now, limit) = (Clock::real().date(), usize::from(args.wanted.limit.clamp(1, 100)));
+        let (now, limit) = (Clock::real().date(), usize::from(args.wanted.limit));
         Ok(asking.search(&Question { text: &text, now, sort, from: 0, limit, explain: args.wanted.explain }))
     })?;
     let view = view.map_err(|error| match error {
         NoAnswer::Index(e) => super::index::unread(e),
         e => CliError::usage(e.to_string()),
     })?;
-    let text = if args.json { format!("{}\n", serde_json::json!(view)) } else { hits::told(&view) };
+    let text = if args.at_rest.json { format!("{}\n", serde_json::json!(view)) } else { hits::told(&view) };
     unless_gone(out.write_all(text.as_bytes()))?;
     Ok(Exit::Done)
 }

@@ -16,14 +16,19 @@ use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::scope::ScopeMode;
 use crate::domain::traps::{ShapeRules, TrapRules};
-use crate::domain::url::CleanRules;
+use crate::domain::url::{Canonicaliser, CleanRules};
 use rustls::pki_types::CertificateDer;
 
-use crate::content::modules::ParseRules;
+use crate::content::modules::{MimeModules, ParseRules};
 use crate::net::FetchLimits;
 use crate::net::dns::target_address;
 use crate::net::guard::{AddressPolicy, AllowError, parse_allow};
 use crate::net::tls::{TlsSetupError, read_roots};
+use crate::warc::again::Again;
+
+/// Most bytes of a stored body with its content codings taken off, and of its visible text, that are read again.
+const MOST_DECODED: u64 = 64 << 20;
+const MOST_TEXT: usize = 1 << 20;
 
 impl Settings {
     /// What is removed from URLs.
@@ -148,6 +153,14 @@ impl Settings {
             fields: Arc::new(ExtractRules::new(fields)),
             max_extract: self.parse.max_extract,
         }
+    }
+
+    /// How stored answers are read again: as the crawl reads them, with what cards are made of, and nothing extracted.
+    pub fn again(&self) -> Again {
+        let mut rules = self.parse_rules();
+        (rules.extract.card, rules.extract.max_text, rules.fields) = (true, MOST_TEXT, Arc::default());
+        let max_decoded = self.fetch.max_decoded.min(MOST_DECODED);
+        Again { modules: MimeModules::default(), rules, max_decoded, canon: Canonicaliser::new(self.clean_rules()) }
     }
 
     /// Which addresses may be connected to (I7). `own`: the daemon's listeners, always refused.

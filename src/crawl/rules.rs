@@ -13,6 +13,7 @@ use crate::domain::scope::{Scope, ScopeError};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
 use crate::storage::ledger::LedgerRules;
+use crate::warc::again::Again;
 use crate::warc::exchange::Tools;
 
 /// The rules of a run that hold to its end, ready for use. Those that may change are in [`Live`](crate::crawl::live::Live).
@@ -75,6 +76,11 @@ impl Rules {
     /// What bodies are looked at with.
     pub fn inspector(&self) -> Inspector<'_> {
         Inspector { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
+    }
+
+    /// How stored answers are read again.
+    pub fn again(&self) -> Again {
+        Again { modules: self.modules.clone(), ..self.settings.again() }
     }
 
     /// What one thread needs to build records.

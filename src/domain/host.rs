@@ -17,6 +17,11 @@ pub fn registrable_domain(host: &str) -> &str {
     psl::domain_str(host).unwrap_or(host)
 }
 
+/// Whether a host is an address, or such a domain: no suffix under which others register theirs, and nothing below one.
+pub fn is_registrable(host: &str) -> bool {
+    is_ip_literal(host) || psl::domain_str(host) == Some(host)
+}
+
 /// The public suffixes of a host name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suffixes<'h> {
@@ -27,15 +32,15 @@ pub struct Suffixes<'h> {
 }
 
 impl<'h> Suffixes<'h> {
-    /// Those of a canonical host; none of an address, and where the list knows no suffix.
+    /// Those of a canonical host; none of an address. Where the list has no rule the prevailing one is `*`: the last label.
     pub fn of(host: &'h str) -> Option<Self> {
         let mut labels = Some(host).filter(|host| !is_ip_literal(host));
         let mut private = None;
         while let Some(name) = labels {
-            let found = psl::suffix(name.as_bytes()).filter(psl::Suffix::is_known)?;
+            let found = psl::suffix(name.as_bytes())?;
             let suffix = name.get(name.len().checked_sub(found.as_bytes().len())?..)?;
             let private = *private.get_or_insert(suffix);
-            if found.typ() == Some(psl::Type::Icann) {
+            if !found.is_known() || found.typ() == Some(psl::Type::Icann) {
                 return Some(Self { registry: suffix, private });
             }
             labels = suffix.split_once('.').map(|(_, rest)| rest);
@@ -129,6 +134,7 @@ mod tests {
                 "domain" => registrable_domain(host).to_owned(),
                 "bare" => without_www(host).to_owned(),
                 "address" => if is_ip_literal(host) { "yes" } else { "no" }.to_owned(),
+                "site" => if is_registrable(host) { "yes" } else { "no" }.to_owned(),
                 "typed" => parse_host(host).unwrap_or("-".into()),
                 "suffixes" => Suffixes::of(host).map_or("-".into(), |of| {
                     let under = |suffix| domain_under(host, suffix).unwrap_or("-");

@@ -8,6 +8,7 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::storage::feed::Item;
 use crate::storage::values::{FeedEntry, FeedKind, PageRecord, WarcPlace};
 use crate::warc::digest::WarcDigest;
+use crate::warc::robots::RobotsPlace;
 
 /// What became of a page. Times are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -30,6 +31,80 @@ pub struct FeedItem {
     /// The capture; none where nothing was captured, or when that is gone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capture: Option<CaptureView>,
+    /// What was read again for it.
+    #[serde(flatten)]
+    pub included: Included,
+}
+
+/// What of pages is read again from the archive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the part of this name")]
+pub struct Include {
+    pub card: bool,
+    pub text: bool,
+    pub links: bool,
+    pub rights: bool,
+}
+
+impl Include {
+    /// Reads names apart by commas.
+    ///
+    /// # Errors
+    /// The first that is none.
+    pub fn read(names: &str) -> Result<Self, String> {
+        let mut include = Self::default();
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match name {
+                "card" => include.card = true,
+                "text" => include.text = true,
+                "links" => include.links = true,
+                "rights" => include.rights = true,
+                other => return Err(other.to_owned()),
+            }
+        }
+        Ok(include)
+    }
+
+    /// Whether nothing is.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// What was read again of a page: as much of it as was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Included {
+    /// Its card (`docs/card.md`); null for what has no text.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub card: Option<serde_json::Value>,
+    /// Its visible text, at most 1 MiB.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub text: Option<String>,
+    /// There was more text.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub text_cut: bool,
+    /// Its links, as its metadata record has them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub links: Option<Vec<LinkOf>>,
+    /// What is known of the rights to it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rights: Option<Rights>,
+    /// Why something is missing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unread: Option<String>,
+}
+
+/// A link of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LinkOf {
+    /// Where it leads.
+    pub url: String,
+    /// `L` a link, `E` an embed, `R` a redirect, `M` of a sitemap: as the metadata record has it.
+    pub kind: char,
+    /// Element and attribute, as `a/@href`.
+    pub context: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// One capture of a URL. Times are milliseconds since 1970.
@@ -85,6 +160,16 @@ pub struct CaptureView {
     pub warc: Option<WarcPlace>,
 }
 
+/// What is known of the rights to a page beside `usage` of its capture: recorded, never judged here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Rights {
+    /// `X-Robots-Tag` of the answer, as sent.
+    pub robots_tag: Option<String>,
+    /// The record of the robots.txt that was in force at the fetch: the newest capture of it of that moment or before. None where the archive
+    /// has none.
+    pub robots: Option<RobotsPlace>,
+}
+
 impl From<&PageRecord> for CaptureView {
     fn from(page: &PageRecord) -> Self {
         Self {
@@ -134,6 +219,7 @@ impl FeedItem {
             url,
             reason: reason(entry).map(str::to_owned),
             capture: page.map(CaptureView::from),
+            included: Included::default(),
         }
     }
 }

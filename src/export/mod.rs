@@ -55,7 +55,7 @@ pub const FORMATS: &[Form] = &[
         name: "jsonl",
         about: "One JSON object a page: its capture as in the feed, and its card; compressed when PATH ends in .gz or .zst",
         shape: Shape::File,
-        options: &["text", "links"],
+        options: &["text", "links", "rights"],
         begin: jsonl::begin,
     },
     Form {
@@ -83,7 +83,7 @@ pub const FORMATS: &[Form] = &[
         name: "parquet",
         about: "A table of captures with the columns of Common Crawl's index, sorted by URL",
         shape: Shape::File,
-        options: &[],
+        options: &["rights"],
         begin: parquet::begin,
     },
     Form {

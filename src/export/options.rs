@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use url::{Position, Url};
 use utoipa::ToSchema;
 
 use super::links::Level;
@@ -20,6 +21,10 @@ pub struct Options {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub links: bool,
+    /// With `X-Robots-Tag` of each page, and the place of the robots.txt that was in force when it was fetched
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rights: bool,
     /// What the vertices of the graph are; hosts when nothing is said
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,9 +56,27 @@ impl Options {
         // What is not said is not written.
         let said = serde_json::to_value(self).unwrap_or_default();
         let said = said.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-        let Some(strange) = { said }.find(|name| !form.options.contains(name)) else { return Ok(()) };
+        let Some(strange) = { said }.find(|name| !form.options.contains(name)) else { return self.checked() };
         let known: Vec<String> = form.options.iter().map(|name| format!("--{name}")).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Err(ExportError::Asked(format!("the format {} has no option --{strange}; it has: {known}", form.name)))
+    }
+
+    /// That what is said means something.
+    fn checked(&self) -> Result<(), ExportError> {
+        if self.size == Some(0) {
+            return Err(ExportError::Asked("--size 0: expected the bytes of a file, such as 100MB".into()));
+        }
+        let is_folder = |base: &Url| {
+            matches!(base.scheme(), "http" | "https")
+                && base.path().ends_with('/')
+                && base[Position::AfterPath..].is_empty()
+        };
+        match &self.base {
+            Some(base) if !base.parse().is_ok_and(|base| is_folder(&base)) => Err(ExportError::Asked(format!(
+                "--base {base}: expected the URL of the folder in which the files will lie, such as https://example.org/maps/"
+            ))),
+            _ => Ok(()),
+        }
     }
 }

@@ -65,6 +65,10 @@ impl<'a> Output<'a> {
     /// [`ExportError::There`], [`ExportError::Busy`], [`ExportError::Write`].
     pub fn begin(shape: Shape, to: &Path, replace: bool, owner: &'a dyn Owner) -> Result<Self, ExportError> {
         let unwritten = || ExportError::write(to);
+        if to == Path::new("-") {
+            let why = "an export is a file or folder with a manifest, not standard output: name one, ./- if it is to be called so";
+            return Err(ExportError::Asked(why.into()));
+        }
         if to.file_name().is_none() {
             return Err(ExportError::Asked(format!("{} names no file or folder to be made", to.display())));
         }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use super::ExportError;
-use super::item::FeedItem;
+use super::item::{FeedItem, Include, Included, LinkOf, Rights};
 use crate::config::Settings;
 use crate::content::html::Page;
 use crate::content::mime::{Kind, sniff};
@@ -16,13 +16,12 @@ use crate::storage::values::{DoneKind, FeedEntry, FileLengths, PageRecord, WarcP
 use crate::storage::{Storage, read};
 use crate::warc::again::Again;
 use crate::warc::group::{Group, group_at};
-use crate::warc::metadata::{MAX_OUTLINK_BYTES, MAX_TEXT_BYTES};
-use crate::warc::pick::{PickError, Picked, metadata_at, response_at};
+use crate::warc::metadata::{MAX_OUTLINK_BYTES, MAX_TEXT_BYTES, Outlink, outlinks};
+use crate::warc::pick::{PickError, Picked, head_at, metadata_at, response_at};
+use crate::warc::robots::RobotsCaptures;
 
-/// Most bytes of a record, and of its body with content codings taken off, that are read into memory.
+/// Most bytes of a record that are read into memory.
 const MOST: u64 = 64 << 20;
-/// Most bytes of visible text of a page.
-const MOST_TEXT: usize = 1 << 20;
 /// Most bytes of a metadata record.
 const MOST_METADATA: u64 = (2 * MAX_OUTLINK_BYTES + MAX_TEXT_BYTES) as u64;
 
@@ -43,20 +42,14 @@ pub struct Source<'s> {
     most: u64,
     again: Again,
     lengths: OnceCell<FileLengths>,
+    robots: OnceCell<RobotsCaptures>,
 }
 
 impl<'s> Source<'s> {
     /// Of a folder whose feed was shown up to `shown`.
     pub fn new(storage: &'s dyn Storage, settings: &'s Settings, shown: u64) -> Self {
-        let mut rules = settings.parse_rules();
-        (rules.extract.card, rules.extract.max_text) = (true, MOST_TEXT);
-        let again = Again {
-            modules: MimeModules::default(),
-            rules,
-            max_decoded: settings.fetch.max_decoded.min(MOST),
-            canon: Canonicaliser::new(settings.clean_rules()),
-        };
-        Self { storage, settings, warc_dir: settings.warc_dir(), shown, most: MOST, again, lengths: OnceCell::new() }
+        let (again, lengths, robots) = (settings.again(), OnceCell::new(), OnceCell::new());
+        Self { storage, settings, warc_dir: settings.warc_dir(), shown, most: MOST, again, lengths, robots }
     }
 
     /// With other modules for documents.
@@ -257,6 +250,61 @@ impl<'s> Row<'s> {
             self.fail(format_args!("{whose}{why}"));
         }
         Ok(group)
+    }
+
+    /// What is told of it beside its entry.
+    ///
+    /// # Errors
+    /// The storage's own; an index of the archive that cannot be read.
+    pub fn included(&self, include: Include) -> Result<Included, ExportError> {
+        let mut included = Included::default();
+        if include.card {
+            included.card = Some(serde_json::to_value(self.card()?).unwrap_or_default());
+        }
+        if let Some(page) = include.text.then(|| self.read()).transpose()?.flatten() {
+            (included.text, included.text_cut) = (Some(page.facts.text.clone()), page.facts.text_cut);
+        }
+        if include.links {
+            let fields = self.metadata()?;
+            if fields.is_none() {
+                self.fail("its metadata record cannot be read");
+            }
+            let link = |link: Outlink<'_>| LinkOf {
+                url: link.url.into_owned(),
+                kind: link.hop,
+                context: link.context.to_owned(),
+                text: link.text.to_owned(),
+            };
+            included.links = fields.map(|fields| outlinks(&fields).map(link).collect());
+        }
+        if include.rights {
+            included.rights = Some(self.rights()?);
+        }
+        included.unread = self.unread().map(str::to_owned);
+        Ok(included)
+    }
+
+    /// What is known of the rights to it, with the record of the robots.txt that was in force.
+    ///
+    /// # Errors
+    /// The storage's own; an index of the archive that cannot be read.
+    pub fn rights(&self) -> Result<Rights, ExportError> {
+        let Source { warc_dir, robots, .. } = self.source;
+        let place = self.page.warc.as_ref();
+        let head = place.map(|at| head_at(warc_dir, &at.file, at.offset)).transpose();
+        let head = head.unwrap_or_else(|why| {
+            self.fail(why);
+            None
+        });
+        let unread = |source| ExportError::Read { path: warc_dir.clone(), source };
+        let robots = once(robots, || RobotsCaptures::of(warc_dir).map_err(unread))?;
+        let of =
+            self.url().and_then(|url| PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt").ok());
+        let found = of.map(|of| robots.in_force(of.as_str(), self.page.fetched, place.map(|at| &*at.file)));
+        Ok(Rights {
+            robots_tag: head.and_then(|head| head.field_list("x-robots-tag")),
+            robots: found.transpose().map_err(unread)?.flatten(),
+        })
     }
 
     /// The text of its metadata record; of one that has not changed that of the capture which it confirms.

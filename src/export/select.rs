@@ -7,11 +7,11 @@ use utoipa::ToSchema;
 use super::ExportError;
 use crate::base::time::UnixMillis;
 use crate::content::mime;
-use crate::domain::host::{parse_host, registrable_domain};
+use crate::domain::host::{is_registrable, parse_host, registrable_domain};
 use crate::domain::statuses;
 use crate::domain::url::PageUrl;
 use crate::storage::values::PageRecord;
-use crate::warc::date::parse_iso;
+use crate::warc::date::{iso, parse_iso};
 
 /// Which pages. Of a list one must hold, of different filters all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
@@ -88,16 +88,21 @@ impl Select {
             *name = host.ok_or_else(|| wrong(name, "is no host name, such as www.example.org"))?;
         }
         for name in &self.site {
-            let domain = registrable_domain(name);
-            if domain != name {
-                return Err(wrong(
-                    name,
-                    &format!("is a host of the site {domain}: name that, or the host with --host"),
-                ));
-            }
+            let why = match registrable_domain(name) {
+                _ if is_registrable(name) => continue,
+                domain if domain == name => "has sites under it and is none: name those, or a host with --host".into(),
+                domain => format!("is a host of the site {domain}: name that, or the host with --host"),
+            };
+            return Err(wrong(name, &why));
         }
         each(&mut self.status, statuses::is_status_glob, "is no status, such as 200 or 4xx")?;
         each(&mut self.mime, mime::is_type_glob, "is no media type, such as text/html or image/*")?;
+        if let Some((since, until)) = self.since.zip(self.until)
+            && since >= until
+        {
+            let why = format!("nothing was captured since {} and before {}", iso(since), iso(until));
+            return Err(ExportError::Asked(format!("{why}: `since` must be the earlier one")));
+        }
         let is_language = |name: &str| matches!(name.len(), 2 | 3) && name.bytes().all(|b| b.is_ascii_lowercase());
         each(&mut self.lang, is_language, "is no language, such as en or zh")?;
         Ok(self)
@@ -185,9 +190,14 @@ mod tests {
         for (select, words) in [
             (Select { host: list("a/b"), ..Select::default() }, "\"a/b\" is no host name"),
             (Select { site: list("www.example.org"), ..Select::default() }, "is a host of the site example.org"),
+            (Select { site: list("co.uk"), ..Select::default() }, "\"co.uk\" has sites under it"),
             (Select { status: list("2x"), ..Select::default() }, "\"2x\" is no status"),
             (Select { mime: list("html"), ..Select::default() }, "\"html\" is no media type"),
             (Select { lang: list("english"), ..Select::default() }, "\"english\" is no language"),
+            (
+                Select { since: Some(UnixMillis(9)), until: Some(UnixMillis(9)), ..Select::default() },
+                "since 1970-01-01T00:00:00.009Z and before 1970-01-01T00:00:00.009Z: `since` must be the earlier one",
+            ),
         ] {
             let told = select.checked().unwrap_err().to_string();
             assert!(told.contains(words), "{told}");

@@ -17,18 +17,13 @@ use crate::storage::keys::{Key, KeyRange, SeenKey, successor};
 use crate::storage::newest::{Newest, Wanted, id, is_old};
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::{Storage, StorageError, read};
+use crate::warc::again::Again;
 use crate::warc::pick::{Picked, response_at};
 
 /// Entries of a batch.
 pub const BATCH: usize = 64;
 /// Most bytes of a record that are read; a larger one is taken in without its text.
 const MOST: u64 = 16 << 20;
-
-/// Reads a stored answer as the crawl read it.
-pub trait Eyes {
-    /// What it says; none when nobody reads documents of its kind.
-    fn look(&self, url: &PageUrl, response: Picked) -> Option<Look>;
-}
 
 /// Why a batch failed.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +46,8 @@ pub struct Source<'a> {
     pub storage: &'a dyn Storage,
     /// Folder of the archive.
     pub warc: &'a Path,
-    pub eyes: &'a dyn Eyes,
+    /// Reads what is stored there.
+    pub again: &'a Again,
     pub making: Making<'a>,
     pub wanted: Wanted,
     pub faults: &'a Faults,
@@ -210,7 +206,7 @@ impl<'a> Follower<'a> {
         let entry = match self.source.read(newest, &url).filter(|_| !bare) {
             Some(picked) => {
                 self.source.faults.check("index.page")?;
-                let look = self.source.eyes.look(&url, picked);
+                let look = Look::of(self.source.again, &url, &picked);
                 look.and_then(|look| making.page(newest, &url, seq, &look))
             }
             None => {
@@ -231,12 +227,12 @@ impl<'a> Source<'a> {
     pub fn of(
         storage: &'a dyn Storage,
         (settings, canon, prints): (&IndexSection, &'a Canonicaliser, &'a Fingerprinter),
-        (warc, eyes): (&'a Path, &'a dyn Eyes),
+        (warc, again): (&'a Path, &'a Again),
         faults: &'a Faults,
     ) -> Self {
         let max_text = usize::try_from(settings.max_text).unwrap_or(usize::MAX);
         let making = Making { canon, prints, max_text, keywords: settings.keywords };
-        Self { storage, warc, eyes, making, wanted: Wanted { noindex: settings.noindex == NoIndex::Ignore }, faults }
+        Self { storage, warc, again, making, wanted: Wanted { noindex: settings.noindex == NoIndex::Ignore }, faults }
     }
     /// The stored response, as far as it can be had.
     pub fn read(&self, newest: &Newest, url: &PageUrl) -> Option<Picked> {

@@ -94,9 +94,14 @@ impl Folder {
         numbers
     }
 
+    /// The file that names the generation that answers.
+    pub fn current_file(&self) -> PathBuf {
+        self.0.join(CURRENT)
+    }
+
     /// The one that answered last.
     pub fn current(&self) -> Option<u32> {
-        fs::read_to_string(self.0.join(CURRENT)).ok()?.trim().parse().ok()
+        fs::read_to_string(self.current_file()).ok()?.trim().parse().ok()
     }
 
     /// Says which one answers.
@@ -109,7 +114,7 @@ impl Folder {
         let mut file = fs::File::create(&half)?;
         writeln!(file, "{number:04}")?;
         file.sync_all()?;
-        fs::rename(half, self.0.join(CURRENT))?;
+        fs::rename(half, self.current_file())?;
         sync_dir(&self.0).map_err(io::Error::other)
     }
 

@@ -1,68 +1,80 @@
 //! Which pages link to a page.
 
+use tantivy::query::{BooleanQuery, EnableScoring, Occur, Query, TermQuery};
 use tantivy::schema::{IndexRecordOption, Value};
 use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term};
 
 use super::error::IndexError;
+use super::query::without;
 use super::reader::Reader;
+use super::schema::Fields;
+
+/// Pages that link to a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Linking {
+    /// How many.
+    pub total: u64,
+    /// Those of them of other registrable domains.
+    pub external: u64,
+    /// Cards of those asked for.
+    pub cards: Vec<String>,
+}
 
 impl Reader {
-    /// How many pages link to what has this [key](super::link_key), and how many of those are of other registrable domains.
+    /// Pages that link to what has this [key](super::link_key), those of `hidden` hosts left out; cards of those behind the first `from`,
+    /// at most `limit`.
     ///
     /// # Errors
     /// [`IndexError`]: it cannot be read.
-    pub fn linked(&self, target: u64) -> Result<(u64, u64), IndexError> {
+    pub fn linking_to(&self, target: u64, hidden: &[String], from: usize, limit: usize) -> Result<Linking, IndexError> {
         let (searcher, fields) = (self.searcher(), self.fields());
-        let count = |field| living(&searcher, &Term::from_field_u64(field, target));
-        let both = || Ok((count(fields.links)?, count(fields.links_ext)?));
-        both().map_err(|e| self.failed(e))
-    }
-
-    /// The cards of pages that link to what has this key: behind the first `from`, at most `limit`.
-    ///
-    /// # Errors
-    /// [`IndexError`]: it cannot be read.
-    pub fn linking_to(&self, target: u64, from: usize, limit: usize) -> Result<Vec<String>, IndexError> {
-        let (searcher, fields) = (self.searcher(), self.fields());
-        let term = Term::from_field_u64(fields.links, target);
-        let look = || -> tantivy::Result<Vec<String>> {
-            let mut pages = Vec::new();
-            let enough = from.saturating_add(limit);
-            each_living(&searcher, &term, |page| {
-                pages.push(page);
-                pages.len() < enough
+        let look = || -> tantivy::Result<Linking> {
+            let (mut linking, mut pages) = (Linking::default(), Vec::new());
+            let shown = |field| shown(fields, &Term::from_field_u64(field, target), hidden);
+            each_living(&searcher, &*shown(fields.links), |page| {
+                if linking.total >= from as u64 && pages.len() < limit {
+                    pages.push(page);
+                }
+                linking.total += 1;
             })?;
-            let cards = pages.into_iter().skip(from).map(|page| {
+            each_living(&searcher, &*shown(fields.links_ext), |_| linking.external += 1)?;
+            for page in pages {
                 let document: TantivyDocument = searcher.doc(page)?;
-                Ok(document.get_first(fields.card).and_then(|card| card.as_str()).unwrap_or("{}").to_owned())
-            });
-            cards.collect()
+                let card = document.get_first(fields.card).and_then(|card| card.as_str());
+                linking.cards.push(card.unwrap_or("{}").to_owned());
+            }
+            Ok(linking)
         };
         look().map_err(|e| self.failed(e))
     }
 }
 
-/// Documents with a term that were not deleted.
+/// Documents with a term, without those of `hidden` hosts.
+fn shown(fields: &Fields, term: &Term, hidden: &[String]) -> Box<dyn Query> {
+    let all = TermQuery::new(term.clone(), IndexRecordOption::Basic);
+    match without(fields, hidden) {
+        None => Box::new(all),
+        Some(without) => Box::new(BooleanQuery::new(vec![(Occur::Must, Box::new(all)), without])),
+    }
+}
+
+/// How many documents with a term were not deleted.
 pub(super) fn living(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
     let mut count = 0;
-    each_living(searcher, term, |_| {
-        count += 1;
-        true
-    })?;
+    each_living(searcher, &TermQuery::new(term.clone(), IndexRecordOption::Basic), |_| count += 1)?;
     Ok(count)
 }
 
-/// Goes through documents with a term that were not deleted, until `each` says that it is enough.
-fn each_living(searcher: &Searcher, term: &Term, mut each: impl FnMut(DocAddress) -> bool) -> tantivy::Result<()> {
+/// Goes through what a query finds and was not deleted.
+fn each_living(searcher: &Searcher, query: &dyn Query, mut each: impl FnMut(DocAddress)) -> tantivy::Result<()> {
+    let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
     for (nth, segment) in (0..).zip(searcher.segment_readers()) {
-        let index = segment.inverted_index(term.field())?;
-        let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
-        let mut doc = postings.doc();
-        while doc != TERMINATED {
-            if !segment.is_deleted(doc) && !each(DocAddress::new(nth, doc)) {
-                return Ok(());
+        let mut found = weight.scorer(segment, 1.0)?;
+        while found.doc() != TERMINATED {
+            if !segment.is_deleted(found.doc()) {
+                each(DocAddress::new(nth, found.doc()));
             }
-            doc = postings.advance();
+            found.advance();
         }
     }
     Ok(())

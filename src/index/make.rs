@@ -12,6 +12,8 @@ use crate::domain::text::cut_at;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::domain::words::{BLOCK_GAP, Kind, Stem, TokenList, form, ranked, tokens};
 use crate::storage::newest::{Newest, id};
+use crate::warc::again::Again;
+use crate::warc::pick::Picked;
 
 /// Tokens of a page's text that are taken in.
 pub const MOST_TOKENS: usize = 50_000;
@@ -26,6 +28,16 @@ pub struct Look {
     pub nofollow: bool,
     /// What its text is like.
     pub sim: Option<u64>,
+}
+
+impl Look {
+    /// Of a stored answer to `url`; none when no module reads documents of its kind.
+    pub fn of(again: &Again, url: &PageUrl, stored: &Picked) -> Option<Self> {
+        let page = again.read(stored, url)?;
+        let nofollow = again.head(stored).directives(Some(&page)).nofollow;
+        let sim = page.facts.shown.print.map(|print| print.sim);
+        Some(Self { page, nofollow, sim })
+    }
 }
 
 /// How documents are made.

@@ -24,7 +24,7 @@ pub mod writer;
 
 pub use entry::Entry;
 pub use error::IndexError;
-pub use follow::{Eyes, FollowError, Follower, Source, Step};
+pub use follow::{FollowError, Follower, Source, Step};
 pub use generations::Folder;
 pub use make::{Look, Making, link_key};
 pub use rank::{Links, Sort};

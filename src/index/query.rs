@@ -13,7 +13,7 @@ use tantivy::{Searcher, Term};
 use super::rank;
 use super::schema::Fields;
 use crate::domain::ask::{Ask, Clause, Filter, Part, Sought, Where};
-use crate::domain::host::registrable_domain;
+use crate::domain::host::is_registrable;
 use crate::domain::words::{Stem, is_unspaced};
 
 /// Words that one beginning may stand for.
@@ -54,10 +54,7 @@ impl<'a> Queries<'a> {
                 clauses.push((Occur::Should, boosted(phrase(field, row), weight)));
             }
         }
-        if !hidden.is_empty() {
-            let hosts = hidden.iter().map(|host| Term::from_field_text(self.fields.host, host));
-            clauses.push((Occur::MustNot, Box::new(TermSetQuery::new(hosts))));
-        }
+        clauses.extend(without(self.fields, hidden));
         Ok(Box::new(BooleanQuery::new(clauses)))
     }
 
@@ -149,7 +146,7 @@ impl<'a> Queries<'a> {
         let captured = |at: &crate::base::time::UnixMillis| Term::from_field_u64(fields.captured, at.0);
         Ok(match filter {
             Filter::Host(host) => term(fields.host, host),
-            Filter::Site(host) if registrable_domain(host) == host => term(fields.site, host),
+            Filter::Site(host) if is_registrable(host) => term(fields.site, host),
             Filter::Site(host) => {
                 Box::new(RegexQuery::from_pattern(&format!("(.*\\.)?{}", literal(host)), fields.host)?)
             }
@@ -167,6 +164,12 @@ impl<'a> Queries<'a> {
             Filter::Before(at) => time(Bound::Unbounded, Bound::Excluded(captured(at))),
         })
     }
+}
+
+/// That a page is of none of these hosts; nothing when there are none.
+pub(super) fn without(fields: &Fields, hosts: &[String]) -> Option<(Occur, Boxed)> {
+    let terms = hosts.iter().map(|host| Term::from_field_text(fields.host, host));
+    (!hosts.is_empty()).then(|| (Occur::MustNot, Box::new(TermSetQuery::new(terms)) as Boxed))
 }
 
 /// The one, or what is made of all; none is nothing.
@@ -232,6 +235,7 @@ fn stems(searcher: &Searcher, lang: Field) -> tantivy::Result<Vec<Stem>> {
 mod tests {
     use super::*;
     use crate::base::time::UnixMillis;
+    use crate::domain::host::registrable_domain;
     use crate::domain::words::{BLOCK_GAP, TokenList, form, ranked, tokens};
     use crate::index::{Entry, Found, Reader, Search, Sort, Stand, Writer};
 
@@ -287,7 +291,7 @@ mod tests {
             Entry { links: vec![3], content: 7, ..entry(2, "www.a.test", "Webs", "The dark web of a spider of C++") },
             Entry { content: 7, ..entry(3, "b.test", "Insects", "An ant spins nothing, a node.js neither") },
             entry(4, "c.b.test", "搜索", "这里有一个搜索引擎，在圖書館。 / 第3章节"),
-            entry(5, "b.test", "索引", "索引 在 图书 里。没有网"),
+            entry(5, "b.test", "索引", "索引 在 图书 里。没有网，络绎"),
         ];
         // Two segments.
         for (nth, entry) in entries.iter().enumerate() {
@@ -344,6 +348,8 @@ mod tests {
             ("host:a.test", "1"),
             ("site:a.test", "12"),
             ("site:c.b.test", "4"),
+            ("site:test", "12345"),
+            ("site:est", ""),
             ("site:b.test -lang:zh", "3"),
             ("lang:zh", "45"),
             ("mime:text/plain", "4"),
@@ -356,6 +362,9 @@ mod tests {
             ("\"搜索引擎\"", "4"),
             ("搜索引擎 圖书馆", "4"),
             ("\"第3章\"", "4"),
+            ("\"没有网络\"", ""),
+            ("没有网络", ""),
+            ("\"没有网，络绎\"", "5"),
             ("擎", "4"),
             ("书", "45"),
             ("图书", "45"),

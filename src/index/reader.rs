@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use tantivy::collector::Count;
-use tantivy::query::TermQuery;
 use tantivy::schema::{IndexRecordOption, Value};
 use tantivy::{DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED, TantivyDocument, Term};
 
@@ -76,16 +74,6 @@ impl Reader {
             Ok(())
         };
         look().map_err(|e| self.failed(e))
-    }
-
-    /// How many documents link to what has this [key](super::make::link_key).
-    ///
-    /// # Errors
-    /// [`IndexError`]: it cannot be read.
-    pub fn linking(&self, target: u64) -> Result<usize, IndexError> {
-        let term = Term::from_field_u64(self.fields.links, target);
-        let counted = self.searcher().search(&TermQuery::new(term, IndexRecordOption::Basic), &Count);
-        counted.map_err(|e| self.failed(e))
     }
 
     /// Documents that can be found.

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::follow::{FollowError, Source};
+use super::make::Look;
 use super::reader::Reader;
 use crate::domain::fingerprint::CrawlId;
 use crate::domain::url::PageUrl;
@@ -165,7 +166,7 @@ impl Comparing<'_> {
 fn says_something(source: &Source<'_>, newest: &Newest) -> bool {
     let Ok(url) = PageUrl::from_canonical(&newest.page.url) else { return false };
     let Some(picked) = source.read(newest, &url) else { return true };
-    let look = source.eyes.look(&url, picked);
+    let look = Look::of(source.again, &url, &picked);
     look.and_then(|look| source.making.page(newest, &url, 0, &look)).is_some()
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::export::item::FeedItem;
-use crate::export::{ExportError, Options, Row, Source, jsonl};
+use crate::export::item::{FeedItem, Include};
+use crate::export::{ExportError, Row, Source, jsonl};
 use crate::storage::feed::Item;
 
 /// Writes the line of an entry. Gives the row, where there is a capture.
@@ -22,6 +22,6 @@ pub fn write<'s>(
         return Ok(None);
     };
     let row = Row::new(source, item.number, item.entry.clone(), page.clone());
-    jsonl::write_line(&row, &Options { text: with_text, ..Options::default() }, out)?;
+    jsonl::write_line(&row, Include { card: true, text: with_text, ..Include::default() }, out)?;
     Ok(Some(row))
 }

@@ -45,7 +45,7 @@ fn refuse_lost(dir: &Path) -> Result<(), StorageError> {
 }
 
 /// True when a crawl has finished URLs here.
-pub(super) fn has_lines(dir: &Path) -> bool {
+pub(in crate::storage) fn has_lines(dir: &Path) -> bool {
     fs::metadata(dir.join("crawl.jsonl")).is_ok_and(|found| found.len() > 0)
 }
 

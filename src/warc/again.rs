@@ -5,7 +5,7 @@ use std::io::Read;
 use super::pick::Picked;
 use crate::content::html::Page;
 use crate::content::mime::{Declared, is_nosniff};
-use crate::content::modules::{Body, MimeModules, ParseRules, ROOT_WITHIN, bound};
+use crate::content::modules::{Body, HeaderDirectives, MimeModules, ParseRules, ROOT_WITHIN, bound};
 use crate::document::decoded_as;
 use crate::domain::url::{Canonicaliser, PageUrl};
 
@@ -32,6 +32,17 @@ impl Again {
         let _ =
             decoded_as(&*stored.body, &coding, content_type.as_deref(), self.max_decoded).read_to_end(&mut document);
         document
+    }
+
+    /// What a stored response to `url` says; none when no module reads it.
+    pub fn read(&self, stored: &Picked, url: &PageUrl) -> Option<Page> {
+        self.page(stored, &self.document(stored), url, false)
+    }
+
+    /// What its head says to robots.
+    pub fn head(&self, stored: &Picked) -> HeaderDirectives {
+        let fields: Vec<_> = stored.fields().into_iter().map(|(name, value)| (name, value.into_bytes())).collect();
+        HeaderDirectives::of(&fields, &self.rules.extract.agent_tokens)
     }
 
     /// What `document`, the body of a stored response to `url`, says; none when no module reads it. `sitemap`: it was found as one.

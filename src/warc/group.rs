@@ -1,5 +1,5 @@
-//! The records of one capture as they lie in their file: response or revisit, then the request and metadata that are of it. What copies them
-//! needs their lengths, and an index what the first says.
+//! The records of one capture as they lie in their file: response or revisit, then the request and metadata that are of it, in that order. What
+//! copies them needs their lengths, and an index what the first says.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -28,7 +28,7 @@ pub struct Group {
     pub entry: CdxjEntry,
     /// When the capture was made that it refers to, if it is a revisit.
     pub refers_to: Option<UnixMillis>,
-    /// What is wrong with those behind the last length, if anything is.
+    /// What is wrong with its own that follow the last length, if anything is.
     pub damaged: Option<String>,
 }
 
@@ -63,15 +63,18 @@ pub fn group_at(dir: &Path, file: &str, offset: u64, until: Option<u64>) -> Resu
     let id = first.header.get("WARC-Record-ID");
     let refers_to = first.header.get("WARC-Refers-To-Date").and_then(parse_iso);
     let mut group = Group { lengths: vec![first.length], entry, refers_to, damaged: None };
-    for _ in 0..OTHERS {
+    // Metadata are the last: what follows is of another capture, in whatever state it is.
+    let mut is_whole = false;
+    while !is_whole && group.lengths.len() <= OTHERS {
         match checked(scan_next(&mut reader)) {
             Ok(Some(next)) if id.is_some() && next.header.get("WARC-Concurrent-To") == id => {
                 group.lengths.push(next.length);
+                is_whole = next.header.kind() == "metadata";
             }
-            Ok(_) => break,
+            Ok(_) => is_whole = true,
             Err(why) => {
                 group.damaged = Some(format!("a record behind that in {file} at {offset}: {why}"));
-                break;
+                is_whole = true;
             }
         }
     }
@@ -84,4 +87,37 @@ fn checked(scanned: Result<Option<Scanned>, ReadError>) -> Result<Option<Scanned
         return Err(why.to_string());
     }
     Ok(scanned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::warc::tests::pages::Maker;
+
+    #[test]
+    fn a_record_that_is_damaged_is_missed_by_its_own_capture_and_by_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut maker = Maker::new(dir.path());
+        let records: Vec<Vec<u8>> = (1..3)
+            .flat_map(|n| maker.html(n).records().iter().map(|r| r.data.to_vec().unwrap()).collect::<Vec<_>>())
+            .collect();
+        let begin = |nth: usize| records.iter().take(nth).map(Vec::len).sum::<usize>();
+        // Which of two captures of three records is damaged; how many the captures have then, and which say that one is missing.
+        for (damaged, lengths, told) in [
+            (6, [Some(3), Some(3)], [false, false]),
+            (2, [Some(2), Some(3)], [true, false]),
+            (3, [Some(3), None], [false, false]),
+            (4, [Some(3), Some(1)], [false, true]),
+        ] {
+            let mut bytes = records.concat();
+            if let Some(record) = records.get(damaged) {
+                bytes[begin(damaged) + record.len() / 2] ^= 0x55;
+            }
+            std::fs::write(dir.path().join("a.warc.gz"), bytes).unwrap();
+            let groups = [0, 3].map(|nth| group_at(dir.path(), "a.warc.gz", begin(nth) as u64, None).ok());
+            let found = groups.each_ref().map(|group| group.as_ref().map(|group| group.lengths.len()));
+            let missing = groups.each_ref().map(|group| group.as_ref().is_some_and(|group| group.damaged.is_some()));
+            assert_eq!((found, missing), (lengths, told), "{damaged}");
+        }
+    }
 }

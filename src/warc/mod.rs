@@ -12,6 +12,7 @@
 //! | [`repair`] | tails cut, lost records found, strays dealt with at a start |
 //! | [`reader`], [`scan`], [`pick`], [`pages`] | reads WARC files, checks digests, reads one response by its place, or all of any file |
 //! | [`group`] | the records of one capture as they lie in their file |
+//! | [`robots`] | which robots.txt was in force at a moment, by the indexes |
 //! | [`again`] | what a stored response says: content codings taken off, text, links, card |
 //!
 //! `docs/warc.md` tells users what is in the files.
@@ -39,6 +40,7 @@ pub mod pick;
 pub mod reader;
 pub mod record;
 pub mod repair;
+pub mod robots;
 pub mod scan;
 pub mod surt;
 pub mod writer;

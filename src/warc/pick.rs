@@ -8,6 +8,7 @@ use super::digest::WarcDigest;
 use super::http_head::{Coding, head_len, transfer_coding};
 use super::name::open_name;
 use super::reader::{ReadError, WarcHeader, WarcReader};
+use super::scan::MAX_HEAD;
 use crate::document::chunks;
 
 /// A response as stored.
@@ -98,6 +99,32 @@ pub fn picked(header: WarcHeader, mut content: Vec<u8>) -> Result<Picked, String
         return Err("its body does not have its WARC-Payload-Digest".into());
     }
     Ok(Picked { header, head: content, body })
+}
+
+/// Header and HTTP head of the response or revisit that stands in `file` (its final name) of `dir` at `offset`; no body, and no digest is
+/// checked.
+///
+/// # Errors
+/// It cannot be read so far.
+pub fn head_at(dir: &Path, file: &str, offset: u64) -> Result<Picked, PickError> {
+    let damaged = |why: String| PickError::Damaged { file: file.to_owned(), offset, why };
+    let mut reader = opened(dir, file, offset).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => PickError::Gone(file.to_owned()),
+        _ => damaged(e.to_string()),
+    })?;
+    let header = reader.next_record().map_err(|e| damaged(e.to_string()))?;
+    let header = header.ok_or_else(|| damaged("the file ends before it".into()))?;
+    let (mut head, mut piece) = (Vec::new(), [0; 4 << 10]);
+    loop {
+        if let Some(end) = head_len(&head) {
+            head.truncate(end);
+            return Ok(Picked { header, head, body: Vec::new() });
+        }
+        match reader.content().read(&mut piece).map_err(|e| damaged(e.to_string()))? {
+            n if n > 0 && head.len() < MAX_HEAD => head.extend_from_slice(piece.get(..n).unwrap_or_default()),
+            _ => return Err(damaged("it has no HTTP head".into())),
+        }
+    }
 }
 
 /// How a URL was found.

@@ -131,6 +131,23 @@ fn what_is_no_folder_of_this_program_is_refused_with_2_in_words_and_in_json() {
     let ours = format!("lycosa data folder\nformat {}\n", lycosa::storage::FORMAT_VERSION);
     fs::write(begun.join("FORMAT"), ours).unwrap();
     assert_eq!(code(&check(&begun, &["--json"])), Some(0), "a first start that was killed is no fault");
+    // Killed while the database was being made: it has the first of its families.
+    fs::create_dir(begun.join("db")).unwrap();
+    drop(rocksdb::DB::open_default(begun.join("db")).unwrap());
+    let told = check(&begun, &[]);
+    assert!(code(&told) == Some(0) && text(&told).contains("no crawl has begun here"), "{}", text(&told));
+    for command in [
+        &["index", "verify"][..],
+        &["search", "x"],
+        &["diff", "a.test"],
+        &["replay", "--what", "links"],
+        &["export", "cdxj", "--to", "x"],
+    ] {
+        let refused = program().args(command).arg("--data").arg(&begun).output().unwrap();
+        let words = "holds no crawl: its first start ended before the database was made; `lycosa run` begins it";
+        assert!(code(&refused) == Some(2) && text(&refused).contains(words), "{command:?}: {}", text(&refused));
+    }
+    fs::remove_dir_all(begun.join("db")).unwrap();
     fs::write(other.join("FORMAT"), "lycosa data folder\nformat 999\n").unwrap();
     fs::write(foreign.join("thesis.txt"), "x").unwrap();
     for (path, words) in [

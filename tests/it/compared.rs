@@ -250,9 +250,16 @@ fn two_captures_are_compared_by_their_blocks_while_the_crawl_runs_and_at_rest_or
         let (found, problem) = diff(path);
         assert!(found == status && problem["detail"].as_str().unwrap().contains(why), "{path}: {problem}");
     }
-    // Captures named by a moment; the same one twice is as it was.
-    let (_, same) = diff(&format!("/edited&to={between}&from={between}"));
-    assert_eq!((&same["removed"], &same["same"], &same["from"]), (&json!(0), &json!(5), &same["to"]));
+    // Captures named by a moment: two of them, the older one first.
+    let (_, named) = diff(&format!("/edited&from={between}"));
+    assert_eq!((&named["from"], &named["lines"]), (&edited["from"], &edited["lines"]));
+    for (moments, why) in [
+        (format!("to={between}&from={between}"), "both moments name one capture"),
+        (format!("to={between}&from=0s"), "turn them round"),
+    ] {
+        let (status, problem) = diff(&format!("/edited&{moments}"));
+        assert!(status == 400 && problem["detail"].as_str().unwrap().contains(why), "{moments}: {problem}");
+    }
     let (code, told) = crawl.ctl(&["diff", "a.test/edited"]);
     assert_eq!(code, 0);
     assert!(told.contains("\n… 1 block\n  The second.\n- The third.\n+ Another.\n  The fourth.\n… 1 block\n1 block removed, 1 added, 4 as before\n"), "{told}");
@@ -266,7 +273,7 @@ fn two_captures_are_compared_by_their_blocks_while_the_crawl_runs_and_at_rest_or
         (output.status.code().unwrap(), text)
     };
     let (code, told) = at_rest(&["http://a.test/edited"]);
-    assert!(code == 2 && told.contains("in use"), "{told}");
+    assert!(code == 2 && told.contains("lycosa ctl diff"), "{told}");
     assert_eq!(crawl.ctl(&["stop"]).0, 0);
     crawl.end();
     let (code, told) = at_rest(&["a.test/edited", "--json"]);

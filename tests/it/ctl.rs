@@ -75,7 +75,9 @@ fn every_look_of_ctl_answers_for_people_and_for_machines() {
     let bytes = std::fs::read(&file).unwrap();
     assert!(text.contains(", status 200, text/html") && bytes.starts_with(b"<!"), "{text}");
     assert_eq!(told(&crawl, "snapshot h0.test --output - --as stored").as_bytes(), bytes);
-    let told_of = json(&crawl, &format!("snapshot http://h0.test/ -o {}", file.display()));
+    let (code, text) = crawl.ctl(&["snapshot", "h0.test", "-o", file.to_str().unwrap()]);
+    assert!(code == 2 && text.contains("page.html is there already"), "{text}");
+    let told_of = json(&crawl, &format!("snapshot http://h0.test/ -o {}", file.with_file_name("again.html").display()));
     assert_eq!(told_of["bytes"], bytes.len());
     let (code, text) = crawl.ctl(&["snapshot", "http://nowhere.test/", "-o", "/nowhere/x"]);
     assert!(code == 1 && text.contains("there is no capture of http://nowhere.test/"), "{text}");

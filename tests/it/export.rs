@@ -147,15 +147,24 @@ fn each_format_holds_what_the_feed_tells_is_read_by_other_tools_and_has_the_same
         first
     };
     jsonl(&python, &twice, (&all, &newest));
+    rights(&twice, &data.join("warc"), &all);
     cdxj(&twice, &data.join("warc"), &all);
     warc(&python, &twice, &data.join("warc"), &newest);
     wacz(&python, &twice, &newest);
     sitemap(&python, &twice, &newest);
     let split = seqs(&all)[all.len() / 2];
-    let rest = made(&data, "jsonl", &out.join("rest.jsonl"), &["--all", "--after", &split.to_string()]);
+    let split_at = split.to_string();
+    let rest = made(&data, "jsonl", &out.join("rest.jsonl"), &["--all", "--after", &split_at]);
     let lines = read(&python, "jsonl", &out.join("rest.jsonl"));
     assert_eq!(seqs(lines.as_array().unwrap()), seqs(all.iter().filter(|item| item["seq"].as_u64() > Some(split))));
     assert_eq!(rest["feed"]["last"], feed.last().unwrap()["seq"]);
+    // What goes on has other names, so that both fit into one folder.
+    let names = |of: &Value| -> BTreeSet<String> {
+        of["files"].as_array().unwrap().iter().map(|file| file["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let parts = [vec!["--all"], vec!["--all", "--after", split_at.as_str()]];
+    let parts = parts.map(|more| made(&data, "warc", &out.join(format!("part{}", more.len())), &more));
+    assert!(names(&parts[0]).is_disjoint(&names(&parts[1])), "{parts:?}");
 }
 
 type Twice<'a> = &'a dyn Fn(&str, &str, &[&str]) -> (Value, PathBuf);
@@ -185,6 +194,24 @@ fn jsonl(python: &std::ffi::OsStr, twice: Twice<'_>, (all, newest): (&[Value], &
             own.retain(|name, _| item.get(name).is_some());
             assert_eq!(Value::from(own.clone()), *item);
         }
+    }
+}
+
+/// Each page has the newest robots.txt of its host that was there when it was fetched, as the indexes tell.
+fn rights(twice: Twice<'_>, archive: &Path, all: &[Value]) {
+    let (_, path) = twice("jsonl", "rights.jsonl", &["--all", "--rights"]);
+    let time = |line: &str| line.split(' ').nth(1).unwrap().to_owned();
+    let mut lines = index_lines(archive);
+    lines.retain(|line| line.contains("/robots.txt\""));
+    lines.sort_by_key(|line| time(line));
+    for (line, item) in fs::read_to_string(path).unwrap().lines().map(json_of).zip(all) {
+        let captured = item["capture"]["captured_ms"].as_i64().unwrap();
+        let at = jiff::Timestamp::from_millisecond(captured).unwrap().strftime("%Y%m%d%H%M%S").to_string();
+        let of = format!("http://{}/robots.txt", url(item).split('/').nth(2).unwrap());
+        let newest = lines.iter().rfind(|line| time(line) <= at && url(&json_of(line)) == of).unwrap();
+        let found = &line["rights"]["robots"];
+        let found = (found["file"].as_str().unwrap().to_owned(), found["offset"].as_u64().unwrap());
+        assert_eq!(found, place(archive, &json_of(newest)).0, "{line}");
     }
 }
 
@@ -332,6 +359,7 @@ fn a_running_crawl_makes_exports_beside_its_work_and_hands_them_out_as_they_woul
         (&["export", "jsonl", "--name", "../x"], 2, "is no name of an export"),
         (&["export", "cdxj", "--text"], 2, "has no option --text"),
         (&["exports", "nothing", "-o", "x"], 1, "there is no export nothing"),
+        (&["exports", "early.jsonl.zst", "-o", early.to_str().unwrap()], 2, "is there already"),
     ] {
         let told = crawl.ctl(arguments);
         assert!(told.0 == code && told.1.contains(words), "{arguments:?}: {told:?}");
@@ -371,7 +399,7 @@ fn what_has_not_changed_is_exported_with_what_it_confirms() {
             "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nConnection: close\r\n\r\n".to_owned()
         }
         "/map.xml" => page(200, "text/xml", "ETag: \"1\"\r\n", "<urlset><url><loc>http://a.test/</loc></url></urlset>"),
-        _ => page(200, "text/html", "", "<title>Wolf spiders</title>"),
+        _ => page(200, "text/html", "X-Robots-Tag: noai\r\nX-Robots-Tag: noimageai\r\n", "<title>Wolf spiders</title>"),
     });
     let mut sandbox = Sandbox::new(web(1), &format!("{SETTINGS}sitemaps.revisit = \"1s\"\n"));
     let overrides = format!("dns.overrides={{ 'a.test' = '{}' }}", site.address);
@@ -390,6 +418,12 @@ fn what_has_not_changed_is_exported_with_what_it_confirms() {
     let lines = read(&python, "jsonl", &out.join("maps.jsonl"));
     assert_eq!((lines.as_array().unwrap().len(), url(&lines[0])), (1, "http://a.test/map.xml"), "{lines}");
     assert_eq!((&lines[0]["capture"]["status"], &lines[0]["capture"]["how"]), (&304.into(), &"not_modified".into()));
+    made(&data, "jsonl", &out.join("page.jsonl"), &["--mime", "text/html", "--rights"]);
+    let line = json_of(&fs::read_to_string(out.join("page.jsonl")).unwrap());
+    assert_eq!(
+        (&line["rights"]["robots_tag"], &line["rights"]["robots"]["status"]),
+        (&"noai, noimageai".into(), &200.into())
+    );
     let report = made(&data, "warc", &out.join("warcs"), &of_maps);
     assert_eq!(report["counts"]["of_format"], serde_json::json!({ "captures": 1, "referred_to": 1 }));
     let (passed, told) = check(&python, &out.join("warcs"), None);
@@ -416,6 +450,12 @@ fn what_cannot_be_exported_is_refused_in_words_and_nothing_is_left_behind() {
     refused("cdxj", &at, &["--text"], 2, "the format cdxj has no option --text; it has: none");
     refused("jsonl", &at, &["--site", "www.h0.test"], 2, "is a host of the site");
     refused("jsonl", &at, &["--status", "20"], 2, "\"20\" is no status");
+    refused("jsonl", &at, &["--since", "2026-02-01", "--until", "2026-01-01"], 2, "must be the earlier one");
+    refused("jsonl", Path::new("-"), &[], 2, "not standard output");
+    refused("warc", &out.join("w"), &["--size", "0"], 2, "expected the bytes of a file");
+    for base in ["notaurl", "https://h0.test/maps", "https://h0.test/?x/", "ftp://h0.test/"] {
+        refused("sitemap", &out.join("maps"), &["--base", base], 2, "expected the URL of the folder");
+    }
     refused("jsonl", &at, &["--after", "9999999"], 2, "is of another feed than this one");
     refused("jsonl", &at, &["--after", "1", "--log", "00000000000000ff"], 2, "go on with --after 0");
     refused("jsonl", &data.join("pages.jsonl"), &[], 2, "is among the files of the crawl");

@@ -118,4 +118,7 @@ fn duckdb_reads_the_table_and_each_row_leads_to_its_record() {
     assert!(found["rows"].as_u64().unwrap() > 200, "{found}");
     let (again, _) = export(&sandbox, "parquet", "again.parquet", &[]);
     assert!(bytes(&again) == bytes(&to), "the same folder gives the same bytes");
+    let (rights, _) = export(&sandbox, "parquet", "rights.parquet", &["--rights"]);
+    let found = read(&sandbox, "parquet", &rights);
+    assert_eq!((&found["columns"], &found["robots"]), (&41.into(), &6.into()), "a robots.txt for each host: {found}");
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::admin::Running;
 use crate::checkpoint::{ask, assert_is_the_truth, on, sandbox, until_requests};
 use crate::sandbox::{Sandbox, until};
+use crate::site::{Site, none, page};
 
 fn json(answer: &(u16, String)) -> Value {
     serde_json::from_str(&answer.1).unwrap_or_else(|e| panic!("{e}: {answer:?}"))
@@ -189,8 +190,84 @@ fn lines_and_pages_say_the_same_of_each_page_and_both_can_be_narrowed() {
             && told.contains("go on with: lycosa ctl feed --after 2 --log"),
         "{told}"
     );
+    what_is_read_again_is_what_an_export_has(&sandbox, &crawl, lines.len());
     let metrics = crawl.get("/metrics").1;
     assert!(metrics.contains(&format!("\nlycosa_feed_entries {}\n", truth.len())), "{metrics}");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
+
+/// Lines and pages with all that can be included are the lines of the export.
+fn what_is_read_again_is_what_an_export_has(sandbox: &Sandbox, crawl: &Running, entries: usize) {
+    let parsed = |text: &str| -> Vec<Value> {
+        text.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect()
+    };
+    let all = ["export", "jsonl", "--name", "all.jsonl", "--all", "--text", "--links", "--rights"];
+    assert_eq!(crawl.ctl(&all).0, 0);
+    let exported = parsed(&std::fs::read_to_string(sandbox.data().join("exports/all.jsonl")).unwrap());
+    let captured = |items: Vec<Value>| -> Vec<Value> {
+        assert_eq!(items.len(), entries);
+        items.into_iter().filter(|item| item["capture"].is_object()).collect()
+    };
+    let include = "include=card,text,links,rights";
+    assert_eq!(captured(parsed(&crawl.get(&format!("/api/v1/feed?format=ndjson&{include}")).1)), exported);
+    let (mut items, mut after) = (Vec::new(), 0);
+    while items.len() < entries {
+        let page = json(&crawl.get(&format!("/api/v1/feed?after={after}&{include}")));
+        let some = page["items"].as_array().unwrap();
+        assert!((1..=100).contains(&some.len()), "{page}");
+        items.extend(some.iter().cloned());
+        after = page["next"].as_u64().unwrap();
+    }
+    assert_eq!(captured(items), exported);
+    assert!(
+        exported.iter().any(|line| line["links"][0]["text"].is_string() && line["text"].is_string()),
+        "{}",
+        exported[0]
+    );
+    for (query, why) in [
+        ("include=card&limit=101", "expected 1 to 100 with include"),
+        ("include=cards", "expected some of card, text, links, rights"),
+        ("limit=0", "expected 1 to 1000"),
+    ] {
+        let (code, told) = crawl.get(&format!("/api/v1/feed?{query}"));
+        assert!(code == 400 && told.contains(why), "{query}: {told}");
+    }
+    let told = crawl.ctl(&["--json", "feed", "--limit", "2", "--include", "card"]);
+    assert!(told.0 == 0 && parsed(&told.1).iter().all(|item| item.get("card").is_some()), "{told:?}");
+    assert_eq!(crawl.ctl(&["feed", "--limit", "2", "--include", "card"]).0, 2);
+}
+
+#[test]
+fn a_page_of_the_feed_with_texts_ends_behind_eight_mebibytes_and_the_next_one_goes_on() {
+    let site = Site::http(|_, path| -> Vec<u8> {
+        let body = match path {
+            "/robots.txt" => return none().into(),
+            "/" => (0..12).map(|n| format!("<a href=/{n}>{n}</a>")).collect(),
+            page => format!("<title>{page}</title><p>{}", format!("{page} spider ").repeat(100_000)),
+        };
+        page(200, "text/html", "", &body).into()
+    });
+    let mut sandbox =
+        Sandbox::new(TestWebConfig::default(), "politeness.min_delay = \"1ms\"\nstore.memory = \"32MiB\"\n");
+    let overrides = format!("dns.overrides={{ 'a.test' = '{}' }}", site.address);
+    let allowed = format!("net.allow=['127.0.0.1/32:{}']", site.port());
+    let crawl = Running::start(
+        &mut sandbox,
+        &["--set", &overrides, "--set", &allowed, "--set", "crawl.seeds=['http://a.test/']"],
+    );
+    let high = || json(&crawl.get("/api/v1/feed?limit=1"))["high"].as_u64();
+    until("the pages", || (high() >= Some(13)).then_some(()), || crawl.daemon.log());
+    let (mut after, mut pages, mut urls) = (0, 0, BTreeSet::new());
+    while urls.len() < 13 {
+        let page = json(&crawl.get(&format!("/api/v1/feed?after={after}&include=text")));
+        let items = page["items"].as_array().unwrap();
+        let bytes: usize = items.iter().map(|item| item["text"].as_str().unwrap().len()).sum();
+        assert!((1..9 << 20).contains(&bytes), "{bytes}");
+        assert!(items.iter().all(|item| urls.insert(item["url"].as_str().unwrap().to_owned())));
+        (after, pages) = (page["next"].as_u64().unwrap(), pages + 1);
+    }
+    assert_eq!(pages, 2);
     assert_eq!(crawl.ctl(&["stop"]).0, 0);
     crawl.end();
 }

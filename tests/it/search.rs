@@ -299,6 +299,7 @@ fn the_endpoint_searches_while_it_crawls_after_a_kill_too_and_says_what_is_missi
         ("search?q=x&sort=best", 400, "expected one of relevance"),
         ("search?q=x&limit=101", 400, "expected 1 to 100"),
         ("search?q=x&cursor=zz", 400, "cursor"),
+        ("search?q=x&limit=0", 400, "expected 1 to 100"),
         ("links?url=http://pages.test/3&direction=both", 400, "in or out"),
         ("links?url=http://pages.test/3&direction=in", 200, "http://pages.test/2"),
         ("links?url=pages.test/3&direction=out", 200, "http://pages.test/4"),
@@ -323,6 +324,11 @@ fn the_endpoint_searches_while_it_crawls_after_a_kill_too_and_says_what_is_missi
 
     assert_eq!(crawl.post("/api/v1/hosts/pages.test/block", "", "").0, 200);
     search(&crawl, "spider", 0);
+    for direction in ["in", "out"] {
+        let (_, text) = crawl.get(&format!("/api/v1/links?url=http://pages.test/3&direction={direction}"));
+        let view: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&view["total"], &view["items"]), (&0.into(), &serde_json::json!([])), "{view}");
+    }
     assert_eq!(crawl.post("/api/v1/hosts/pages.test/unblock", "", "").0, 200);
     crawl.daemon.signal(Signal::SIGKILL);
     crawl.daemon.wait();

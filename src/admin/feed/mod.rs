@@ -20,8 +20,9 @@ use super::problem::{Answer, Problem, Refusal, ok};
 use crate::crawl::node::Node;
 pub use crate::export::item::FeedItem;
 
-/// Looks at the database that are made at a time.
+/// Looks at the database that are made at a time; and at the archive too.
 const READERS: usize = 4;
+const READ_AGAIN: usize = 1;
 /// Clients that lines are sent to at a time.
 const STREAMS: usize = 32;
 /// A client that takes nothing for so long is left.
@@ -30,12 +31,17 @@ const TAKES: Duration = Duration::from_secs(60);
 /// The turns of those who read the feed.
 pub(super) struct Readers {
     looks: Semaphore,
+    again: Semaphore,
     streams: Arc<Semaphore>,
 }
 
 /// All of them free.
 pub(super) fn readers() -> Data<Readers> {
-    Data::new(Readers { looks: Semaphore::new(READERS), streams: Arc::new(Semaphore::new(STREAMS)) })
+    Data::new(Readers {
+        looks: Semaphore::new(READERS),
+        again: Semaphore::new(READ_AGAIN),
+        streams: Arc::new(Semaphore::new(STREAMS)),
+    })
 }
 
 impl Readers {
@@ -45,7 +51,16 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce() -> Result<T, ControlError> + Send + 'static,
     {
-        let _turn = self.looks.acquire().await;
+        self.with(false, look).await
+    }
+
+    /// The same; `again`: pages are read from the archive.
+    async fn with<T, F>(&self, again: bool, look: F) -> Result<T, ControlError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> Result<T, ControlError> + Send + 'static,
+    {
+        let _turn = if again { &self.again } else { &self.looks }.acquire().await;
         reading(look).await
     }
 }
@@ -79,6 +94,9 @@ pub(super) struct FeedQuery {
     kind: Option<String>,
     /// Only of this host.
     host: Option<String>,
+    /// What of each page is read again from the archive and told with its entry, separated by commas: `card`, `text` (at most 1 MiB), `links`,
+    /// `rights`. Then a page has 100 entries at most, and ends behind 8 MiB.
+    include: Option<String>,
     /// `json` or `ndjson`.
     #[serde(default)]
     #[param(inline)]
@@ -133,7 +151,7 @@ pub(super) async fn feed(query: Query<FeedQuery>, node: Data<Node>, readers: Dat
     };
     asked.wait(&node, begin, query.wait).await;
     if query.format == Form::Json {
-        return match readers.look(move || asked.page(&node, begin)).await? {
+        return match readers.with(asked.reads_again(), move || asked.page(&node, begin)).await? {
             Ok(page) => ok(page),
             Err(elsewhere) => Ok(elsewhere.answer()),
         };
@@ -163,7 +181,9 @@ async fn send(
     let mut left = asked.limit;
     while left > 0 {
         let (at, look) = (node.clone(), asked.clone());
-        let Ok(Some((lines, sent, next))) = readers.look(move || look.lines(&at, after, left)).await else { return };
+        let again = look.reads_again();
+        let found = readers.with(again, move || look.lines(&at, after, left)).await;
+        let Ok(Some((lines, sent, next))) = found else { return };
         (after, left) = (next, left.saturating_sub(sent));
         if !lines.is_empty() && !matches!(tokio::time::timeout(TAKES, to.send(lines.into())).await, Ok(Ok(()))) {
             return;

@@ -14,6 +14,8 @@ use crate::admin::hosts::query::named;
 use crate::admin::problem::Problem;
 use crate::crawl::node::Node;
 use crate::domain::fingerprint::HostKey;
+use crate::export::item::{Include, Included};
+use crate::export::{ExportError, Row, Source};
 use crate::storage::feed::{Item, Part, Stand, items, log};
 use crate::storage::ledger::Change;
 use crate::storage::read;
@@ -28,6 +30,9 @@ const MOST_LINES: usize = 100_000;
 const CHUNK: usize = 1_000;
 /// Lines sent at a time.
 const LINES: usize = 250;
+/// Entries with what is read again for them, at most, of a page and of lines sent at a time; and bytes behind which no other is read.
+const MOST_INCLUDED: usize = 100;
+const INCLUDED_BYTES: usize = 8 << 20;
 /// Entries looked at for one page, wanted or not.
 const LOOKED_AT: usize = 20 * CHUNK;
 
@@ -39,6 +44,7 @@ pub(super) struct Asked {
     log: Option<[u8; 8]>,
     kinds: Vec<FeedKind>,
     host: Option<HostKey>,
+    include: Include,
 }
 
 /// Where entries follow.
@@ -49,10 +55,18 @@ pub(super) enum Begin {
 
 impl Asked {
     pub fn of(node: &Node, query: &FeedQuery) -> Result<Self, ControlError> {
-        let (usual, most) = if query.format == Form::Json { (USUAL, MOST) } else { (MOST_LINES, MOST_LINES) };
+        let unknown = |name| format!("include={name}: expected some of card, text, links, rights");
+        let include = Include::read(query.include.as_deref().unwrap_or_default());
+        let include = include.map_err(|name| ControlError::Invalid(unknown(name)))?;
+        let (usual, most) = match query.format {
+            Form::Json if include.is_empty() => (USUAL, MOST),
+            Form::Json => (MOST_INCLUDED, MOST_INCLUDED),
+            Form::Ndjson => (MOST_LINES, MOST_LINES),
+        };
         let limit = query.limit.unwrap_or(usual);
-        if limit > most {
-            return Err(ControlError::Invalid(format!("limit={limit}: expected 1 to {most}")));
+        if !(1..=most).contains(&limit) {
+            let with = if include.is_empty() { "" } else { " with include" };
+            return Err(ControlError::Invalid(format!("limit={limit}: expected 1 to {most}{with}")));
         }
         let names = query.kind.as_deref().unwrap_or_default().split(',').filter(|name| !name.is_empty());
         let kind = |name: &str| {
@@ -63,7 +77,39 @@ impl Asked {
         let kinds = names.map(kind).collect::<Result<_, _>>()?;
         let host = query.host.as_deref().map(|host| named(node, host)).transpose()?.map(|found| found.at.host);
         let log = query.log.as_deref().map(feed_id).transpose()?;
-        Ok(Self { limit, after: query.after, log, kinds, host })
+        Ok(Self { limit, after: query.after, log, kinds, host, include })
+    }
+
+    /// Whether pages are read from the archive.
+    pub fn reads_again(&self) -> bool {
+        !self.include.is_empty()
+    }
+
+    /// The entries as they are told, each handed on with its number, until `each` has enough of them.
+    fn told(
+        &self,
+        node: &Node,
+        items: Vec<Item>,
+        mut each: impl FnMut(u64, FeedItem) -> bool,
+    ) -> Result<bool, ControlError> {
+        let rules = &node.crawl.rules;
+        let source = Source::new(&*node.storage, &rules.settings, 0).reading(rules.modules.clone());
+        for item in items {
+            let mut told = FeedItem::from(&item);
+            if let Item { number, entry, page: Some(page), .. } = item
+                && self.reads_again()
+            {
+                let failed = |e| match e {
+                    ExportError::Storage(e) => unread(e),
+                    e => ControlError::Unavailable(e.to_string()),
+                };
+                told.included = Row::new(&source, number, entry, page).included(self.include).map_err(failed)?;
+            }
+            if !each(told.seq, told) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn wants(&self, entry: &FeedEntry) -> bool {
@@ -123,7 +169,7 @@ impl Asked {
             return Ok(Err(elsewhere));
         }
         let (log, high) = (log(&*node.storage).map_err(unread)?, shown(node)?);
-        let (mut found, mut next, mut looked) = (Vec::new(), begin, 0);
+        let (mut found, mut next, mut looked, mut bytes) = (Vec::new(), begin, 0, 0);
         while found.len() < self.limit && looked < LOOKED_AT {
             let part = Part { after: next, until: high, most: CHUNK.min(self.limit - found.len()) };
             let (items, last) = items(&*node.storage, part, |entry| self.wants(entry)).map_err(unread)?;
@@ -131,8 +177,16 @@ impl Asked {
                 next = high.max(next); // numbers that were passed over have no entries
                 break;
             };
-            (next, looked) = (last, looked + part.most);
-            found.extend(items.iter().map(FeedItem::from));
+            looked += part.most;
+            let all = self.told(node, items, |number, item| {
+                (next, bytes) = (number, bytes + bytes_of(&item.included));
+                found.push(item);
+                bytes < INCLUDED_BYTES
+            })?;
+            if !all {
+                break;
+            }
+            next = last;
         }
         Ok(Ok(FeedPage { log: hex(&log), items: found, next, high, oldest: log.oldest() }))
     }
@@ -140,14 +194,28 @@ impl Asked {
     /// Some lines behind `after`, how many, and the last entry looked at; none when nothing follows, or what follows was let
     /// go.
     pub fn lines(&self, node: &Node, after: u64, left: usize) -> Result<Option<(String, usize, u64)>, ControlError> {
-        let part = Part { after, until: shown(node)?, most: LINES.min(left) };
+        let most = if self.reads_again() { MOST_INCLUDED } else { LINES };
+        let part = Part { after, until: shown(node)?, most: most.min(left) };
         let (items, last) = items(&*node.storage, part, |entry| self.wants(entry)).map_err(unread)?;
         if log(&*node.storage).map_err(unread)?.trimmed > after {
             return Ok(None);
         }
-        let line = |item: &Item| serde_json::to_string(&FeedItem::from(item)).unwrap_or_default() + "\n";
-        Ok(last.map(|last| (items.iter().map(line).collect(), items.len(), last)))
+        let Some(last) = last else { return Ok(None) };
+        let (mut lines, mut count, mut upto) = (String::new(), 0, after);
+        let all = self.told(node, items, |number, item| {
+            lines += &serde_json::to_string(&item).unwrap_or_default();
+            lines.push('\n');
+            (count, upto) = (count + 1, number);
+            lines.len() < INCLUDED_BYTES
+        })?;
+        Ok(Some((lines, count, if all { last } else { upto })))
     }
+}
+
+/// Bytes of what may be long of it.
+fn bytes_of(included: &Included) -> usize {
+    let links = included.links.iter().flatten().map(|link| link.url.len() + link.context.len() + link.text.len());
+    included.text.as_ref().map_or(0, String::len) + links.sum::<usize>()
 }
 
 /// The last entry that is shown.

@@ -15,7 +15,7 @@ use crate::admin::problem::{Answer, Problem, Refusal, ok};
 use crate::admin::urls::UrlQuery;
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
-use crate::crawl::stored::{Capture, MOST, Saved, captures, stored};
+use crate::crawl::stored::{Capture, MOST, captures, stored};
 use crate::domain::diff::{Compared, Piece, compare};
 use crate::domain::text::cut_at;
 use crate::storage::values::{DoneKind, PageRecord};
@@ -139,7 +139,16 @@ fn pair(
     };
     let newer = newest(to)?;
     if let Some(from) = from {
-        return Ok((newest(Some(from))?, newer));
+        let older = newest(Some(from))?;
+        if older.1.fetched >= newer.1.fetched {
+            let [from, to] = [&older, &newer].map(|(_, page)| iso(page.fetched));
+            return Err(ControlError::Invalid(match from == to {
+                true => format!("both moments name one capture, of {from}: there is nothing to compare it with"),
+                false => format!("`from` names the capture of {from} and `to` an older one, of {to}: turn them round"),
+            })
+            .into());
+        }
+        return Ok((older, newer));
     }
     let before = UnixMillis(newer.1.fetched.0.saturating_sub(1));
     let older = until(Some(before), LOOKED_AT)?;
@@ -176,11 +185,10 @@ impl Shown {
     fn of(node: &Node, target: &Target, capture: &Capture) -> Result<Self, Problem> {
         let (rules, page) = (&node.crawl.rules, &capture.1);
         let picked = stored(&*node.storage, &rules.settings.warc_dir(), capture, MOST)?;
-        let empty = picked.body.is_empty();
-        let looked = Saved::new(rules).look(&target.url, picked).0;
-        let blocks = looked.page.and_then(|page| page.facts.for_card).map(|card| card.blocks);
-        let blocks = blocks.or_else(|| empty.then(Vec::new)).ok_or_else(|| {
-            let kind = if looked.mime.is_empty() { "no type that is known" } else { &looked.mime };
+        let looked = rules.again().read(&picked, &target.url);
+        let blocks = looked.and_then(|page| page.facts.for_card).map(|card| card.blocks);
+        let blocks = blocks.or_else(|| picked.body.is_empty().then(Vec::new)).ok_or_else(|| {
+            let kind = page.mime.as_deref().unwrap_or("no type that is known");
             let what = format!("there is no text in the capture of {}, which is {kind}", iso(page.fetched));
             Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what)
         })?;

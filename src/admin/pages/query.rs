@@ -18,7 +18,7 @@ use crate::content::charset::detect_in_domain;
 use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
 use crate::crawl::node::Node;
-use crate::crawl::stored::{Capture, MOST, Saved, StoredError, captures, stored};
+use crate::crawl::stored::{Capture, MOST, StoredError, captures, stored};
 use crate::document::decoded;
 use crate::storage::keys::KeyRange;
 use crate::storage::tables;
@@ -54,7 +54,7 @@ pub(super) fn page(node: &Node, url: &str, at: Option<u64>, with_card: bool) -> 
     let (mut card, mut linked) = (None, None);
     if with_card {
         let rules = &node.crawl.rules;
-        let page = Saved::new(rules).look(&target.url, bytes(node, capture)?).0.page;
+        let page = rules.again().read(&bytes(node, capture)?, &target.url);
         let made = page.and_then(|page| page.facts.card(target.url.as_str(), rules.settings.index.keywords));
         linked = made.as_ref().and_then(|card| search::linked_of(node, &target.url, card.out_links.into()));
         card = Some(json!(made));

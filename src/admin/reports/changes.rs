@@ -22,7 +22,7 @@ use crate::storage::feed::{Item, Part, capture_before, items, last_before, log};
 use crate::storage::keys::{FeedKey, Key as _, KeyRange};
 use crate::storage::values::{DoneKind, FeedEntry, FeedKind, PageRecord};
 use crate::storage::{Storage, StorageError};
-use crate::warc::date::{MOMENT, typed_moment};
+use crate::warc::date::{MOMENT, iso, typed_moment};
 
 /// Entries read at a time.
 const CHUNK: usize = 500;
@@ -112,6 +112,15 @@ fn read(node: &Node, which: &WhichChanges, paging: &Paging) -> Result<Page<Chang
     let moment = |name, text: &Option<String>| text.as_deref().map(|text| moment(node, name, text)).transpose();
     let (since, until) = (moment("since", &which.since)?, moment("until", &which.until)?);
     let (storage, oldest) = (&*node.storage, log(&*node.storage).map_err(unread)?.trimmed);
+    if let Some((since, until)) = since.zip(until)
+        && since >= until
+    {
+        return Err(ControlError::Invalid(format!(
+            "since={}: expected a moment before until={}",
+            iso(since),
+            iso(until)
+        )));
+    }
     let bound = |(low, high), at: Option<UnixMillis>, without| match at {
         Some(at) => last_before(storage, (low, high), at),
         None => Ok(without),

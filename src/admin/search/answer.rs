@@ -156,13 +156,16 @@ impl Asking<'_> {
         snippet(blocks, wanted, language.and_then(Stem::of))
     }
 
-    /// A page as it is stored.
+    /// A page as it is stored, when it is one that is shown.
     fn page(&self, url: &PageUrl) -> Option<(Newest, Look)> {
-        let Source { storage, making, wanted, eyes, .. } = self.source;
+        if self.hidden.iter().any(|host| host == url.host()) {
+            return None;
+        }
+        let Source { storage, making, wanted, again, .. } = self.source;
         let key = SeenKey::of(making.prints, self.crawl, url);
         let state = read::seen_state(storage, key).ok()?;
         let newest = wanted.newest(storage, key, state).ok()??;
-        let look = eyes.look(url, self.source.read(&newest, url)?)?;
+        let look = Look::of(again, url, &self.source.read(&newest, url)?)?;
         Some((newest, look))
     }
 
@@ -193,16 +196,15 @@ impl Asking<'_> {
     }
 
     fn in_links(&self, url: &PageUrl, from: usize, limit: usize) -> Result<(u64, u64, Vec<LinkView>), NoAnswer> {
-        let (total, external) = self.reader.linked(self.key(url))?;
-        let cards = self.reader.linking_to(self.key(url), from, limit)?;
-        let items = cards.iter().filter_map(|card| {
+        let linking = self.reader.linking_to(self.key(url), &self.hidden, from, limit)?;
+        let items = linking.cards.iter().filter_map(|card| {
             let kept: Kept = serde_json::from_str(card).ok()?;
             let page = PageUrl::from_canonical(&kept.url).ok()?;
             let link = self.of(&page).into_iter().find(|(target, _)| target == url).map(|(_, link)| link);
             let external = registrable_domain(page.host()) != registrable_domain(url.host());
             Some(LinkView { url: kept.url, title: kept.title, external, ..link.unwrap_or_default() })
         });
-        Ok((total, external, items.collect()))
+        Ok((linking.total, linking.external, items.collect()))
     }
 
     fn out_links(&self, url: &PageUrl) -> (u64, u64, Vec<LinkView>) {

@@ -170,16 +170,15 @@ fn asked<T>(
 ) -> Result<T, ControlError> {
     use std::time::Duration;
 
-    use crate::crawl::stored::Saved;
     use crate::index::Source;
 
     /// From when on what follows has no snippets any more: a search is answered soon.
     const PATIENCE: Duration = Duration::from_millis(500);
     let Some(reader) = node.index.reader() else { return Err(no_reader(node)) };
-    let (rules, saved) = (&node.crawl.rules, Saved::new(&node.crawl.rules));
+    let (rules, again) = (&node.crawl.rules, node.crawl.rules.again());
     let warc = rules.settings.warc_dir();
     let making = (&rules.settings.index, &rules.canon, &node.prints);
-    let source = Source::of(&*node.storage, making, (&warc, &saved), &node.faults);
+    let source = Source::of(&*node.storage, making, (&warc, &again), &node.faults);
     let blocked = node.crawl.orders.all().into_iter().filter(|(_, orders)| orders.blocked.is_some());
     let (begun, high) = (node.clock.uptime(), node.crawl.progress.fed.borrow().unwrap_or(0));
     let asking = answer::Asking {

@@ -10,7 +10,6 @@ use data_encoding::HEXLOWER;
 use super::{LOOK, acknowledge};
 use crate::app::follow::{Deaths, Ending, Last, give_way};
 use crate::crawl::node::Node;
-use crate::crawl::stored::Saved;
 use crate::index::generations::Plan;
 use crate::index::{Doing, Folder, FollowError, Follower, Reader, Source, Writer};
 use crate::storage::feed;
@@ -55,9 +54,9 @@ impl Life<'_> {
             }
         };
         let rules = &node.crawl.rules;
-        let (saved, warc) = (Saved::new(rules), rules.settings.warc_dir());
+        let (again, warc) = (rules.again(), rules.settings.warc_dir());
         let making = (&rules.settings.index, &rules.canon, &node.prints);
-        let source = Source::of(&*node.storage, making, (&warc, &saved), &node.faults);
+        let source = Source::of(&*node.storage, making, (&warc, &again), &node.faults);
         let folder = Folder::of(&rules.settings.store.data_dir);
         let log = feed::log(&*node.storage)?;
         let id = HEXLOWER.encode(&log.id);
@@ -79,7 +78,7 @@ impl Life<'_> {
         let memory = usize::try_from(node.crawl.rules.settings.index.memory).unwrap_or(usize::MAX);
         let writer = Writer::open(&dir, memory)?;
         if folder.current() != Some(plan.answers) {
-            folder.set_current(plan.answers).map_err(io("noting which index answers".into()))?;
+            folder.set_current(plan.answers).map_err(io(noting(folder)))?;
         }
         let reader = Arc::new(Reader::open(&folder.generation(plan.answers))?);
         self.tell_answering(&reader, folder)?;
@@ -171,15 +170,19 @@ impl Life<'_> {
 
     /// The generation that was built takes the place of the one that answered.
     fn swap(&self, folder: &Folder, plan: &mut Plan) -> Result<(), FollowError> {
-        let reader = Reader::open(&folder.generation(plan.writes))?;
-        let io = |source| FollowError::Io { doing: "noting which index answers".into(), source };
+        let reader = Arc::new(Reader::open(&folder.generation(plan.writes))?);
+        let io = |source| FollowError::Io { doing: noting(folder), source };
         folder.set_current(plan.writes).map_err(io)?;
         let former = std::mem::replace(&mut plan.answers, plan.writes);
-        folder.remove(former);
-        self.tell_answering(&reader, folder)?;
-        self.node.index.answer(Some(Arc::new(reader)));
+        self.node.index.answer(Some(reader.clone()));
         self.node.index.tell(|told| told.answers = plan.writes);
+        folder.remove(former); // which nobody asks any more
+        self.tell_answering(&reader, folder)?;
         log::info!("index: the new generation answers: generation={:04} former={former:04}", plan.writes);
         Ok(())
     }
+}
+
+fn noting(folder: &Folder) -> String {
+    format!("noting which index answers, in {}", folder.current_file().display())
 }

@@ -4,21 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::AtRestArgs;
+
 /// Arguments of `lycosa checkpoint`.
 #[derive(Clone, Debug, Args)]
 pub struct CheckpointArgs {
-    /// The crawl's configuration file
-    #[arg(long, value_name = "FILE", global = true)]
-    pub config: Option<PathBuf>,
-    /// The data folder; of restore and import, where the state goes
-    #[arg(long, value_name = "DIR", global = true)]
-    pub data: Option<PathBuf>,
-    /// Set a key, such as checkpoint.keep=5
-    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
-    pub sets: Vec<String>,
-    /// JSON
-    #[arg(long, global = true)]
-    pub json: bool,
+    /// Which crawl; of restore and import `data` is where the state goes.
+    #[command(flatten)]
+    pub at_rest: AtRestArgs,
     /// What to do.
     #[command(subcommand)]
     pub command: CheckpointCommand,

@@ -1,39 +1,21 @@
 //! What may be typed after `lycosa index`.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
-use super::SettingsArgs;
+use super::AtRestArgs;
 
 /// Arguments of `lycosa index`.
 #[derive(Clone, Debug, Args)]
 pub struct IndexArgs {
-    /// The crawl's configuration file
-    #[arg(long, value_name = "FILE", global = true)]
-    pub config: Option<PathBuf>,
-    /// The crawl's data folder
-    #[arg(long, value_name = "DIR", global = true)]
-    pub data: Option<PathBuf>,
-    /// Set a key, such as index.memory=256MiB
-    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
-    pub sets: Vec<String>,
-    /// JSON
-    #[arg(long, global = true)]
-    pub json: bool,
+    /// Which crawl.
+    #[command(flatten)]
+    pub at_rest: AtRestArgs,
     /// No progress display, even in a terminal
     #[arg(long, global = true)]
     pub no_progress: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: IndexCommand,
-}
-
-impl IndexArgs {
-    /// Those that every command shares.
-    pub fn settings(&self) -> SettingsArgs {
-        SettingsArgs { sets: self.sets.clone(), ..SettingsArgs::default() }
-    }
 }
 
 /// `lycosa index …`.

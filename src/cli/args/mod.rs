@@ -21,7 +21,8 @@ pub use search::{SearchArgs, Wanted};
 
 use super::diff::Which;
 use super::exit::{CliError, Exit};
-use crate::config::LogFormat;
+use super::gather::{layers, with_data};
+use crate::config::{LogFormat, Settings};
 use crate::testweb::TestwebArgs;
 
 /// A polite, resumable web crawler.
@@ -89,6 +90,34 @@ pub struct SettingsArgs {
     /// Also connect to these addresses, although they are not public; or a host pattern
     #[arg(long, value_name = "CIDR[:PORT]")]
     pub allow_net: Vec<String>,
+}
+
+/// Which crawl at rest is meant, and whether it is told to a program.
+#[derive(Clone, Debug, Default, Args)]
+pub struct AtRestArgs {
+    /// The crawl's configuration file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// The crawl's data folder
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data: Option<PathBuf>,
+    /// Set a key, such as store.warc_dir=/archive
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
+    pub sets: Vec<String>,
+    /// JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl AtRestArgs {
+    /// The settings that are meant.
+    ///
+    /// # Errors
+    /// A setting that is none.
+    pub fn load(&self) -> Result<Settings, CliError> {
+        let given = SettingsArgs { sets: self.sets.clone(), ..SettingsArgs::default() };
+        Ok(with_data(layers(self.config.as_deref(), &given)?, self.data.as_deref())?.load()?)
+    }
 }
 
 /// Arguments of `lycosa run`.

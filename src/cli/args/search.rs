@@ -1,10 +1,8 @@
 //! What may be typed after `lycosa search`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use crate::cli::args::SettingsArgs;
+use crate::cli::args::AtRestArgs;
 
 /// What comes first, and how much is told: shared with `lycosa ctl search`.
 #[derive(Clone, Debug, Args)]
@@ -12,8 +10,8 @@ pub struct Wanted {
     /// Words, "phrases", -word, a OR b, word*, title: url: key: host: site: lang: mime: links: since: before: (in quotes, or behind --)
     #[arg(required = true)]
     pub query: Vec<String>,
-    /// At most so many pages
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    /// At most so many pages, 1 to 100
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub limit: u8,
     /// By relevance, priority, out_links, in_links or newest
     #[arg(long, default_value = "relevance")]
@@ -40,23 +38,7 @@ pub struct SearchArgs {
     /// What is looked for.
     #[command(flatten)]
     pub wanted: Wanted,
-    /// The crawl's data folder
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
-    /// The crawl's configuration file
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Set a key, such as store.warc_dir=/archive
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-    /// JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-impl SearchArgs {
-    /// Those that every command shares.
-    pub fn settings(&self) -> SettingsArgs {
-        SettingsArgs { sets: self.sets.clone(), ..SettingsArgs::default() }
-    }
+    /// Which crawl.
+    #[command(flatten)]
+    pub at_rest: AtRestArgs,
 }

@@ -173,6 +173,9 @@ fn index(view: &IndexView) -> String {
     let (of, size) = (counted(*documents, "document"), human_size(*bytes));
     let mut text =
         format!("{doing}: {of} up to entry {seq}, {behind} entries behind, generation {generation:04}, {size}\n");
+    if doing == "rebuild" {
+        text += "a new generation is built beside it, which answers once it has caught up: `lycosa ctl index` tells how far it is\n";
+    }
     if let Some(building) = &view.building {
         text += &format!("generation {:04} is being built: up to entry {}\n", building.generation, building.seq);
     }

@@ -1,15 +1,14 @@
 //! `lycosa ctl export …` and `exports`: a running crawl makes an export; those there are, and their files.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use tempfile::NamedTempFile;
 
 use super::door::{Ask, Door, send, stream};
 use super::jobs::{WaitArgs, end_of, started};
-use super::snapshot::copy;
+use super::snapshot::{free, kept};
 use super::table::{Column, Form, listed};
 use super::{block_on, escaped_part, read, unread};
 use crate::admin::exports::WantedExport;
@@ -57,7 +56,7 @@ pub struct ExportsArgs {
     /// Of an export that is a folder: which file
     #[arg(long, requires = "name")]
     pub file: Option<String>,
-    /// Where the bytes go
+    /// The new file into which the bytes go
     #[arg(short, long, value_name = "FILE", requires = "name")]
     pub output: Option<PathBuf>,
 }
@@ -103,7 +102,9 @@ fn told(job: &JobView) -> Result<String, CliError> {
 pub(super) fn look(as_json: bool, door: &Door, args: &ExportsArgs, out: &mut dyn Write) -> Result<(), CliError> {
     if let (Some(name), Some(to)) = (&args.name, &args.output) {
         let file = args.file.as_deref().map(|file| format!("?file={}", escaped_part(file))).unwrap_or_default();
-        let bytes = block_on(into_file(door, &format!("{EXPORTS}/{}{file}", escaped_part(name)), to))?;
+        let path = format!("{EXPORTS}/{}{file}", escaped_part(name));
+        free(to)?;
+        let bytes = block_on(async { kept(door, stream(door, &path).await?, to).await })?;
         let told = match as_json {
             true => json!({ "file": to, "bytes": bytes }).to_string(),
             false => format!("{}: {}", escaped(&to.display().to_string()), human_size(bytes)),
@@ -115,15 +116,4 @@ pub(super) fn look(as_json: bool, door: &Door, args: &ExportsArgs, out: &mut dyn
         return Ok(writeln!(out, "{}", answer.trim())?);
     }
     Ok(out.write_all(listed(&read(&answer)?, COLUMNS).as_bytes())?)
-}
-
-/// Into a file that is whole or not there.
-async fn into_file(door: &Door, path: &str, to: &Path) -> Result<u64, CliError> {
-    let wrong = |e: &dyn std::fmt::Display| CliError::new(format!("{} cannot be written: {e}", to.display()));
-    let answer = stream(door, path).await?;
-    let dir = to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut part = NamedTempFile::new_in(dir).map_err(|e| wrong(&e))?;
-    let bytes = copy(door, answer, &mut part).await?;
-    part.persist(to).map_err(|e| wrong(&e.error))?;
-    Ok(bytes)
 }

@@ -14,8 +14,9 @@ use crate::admin::feed::{Acknowledged, ConsumerView, ConsumersView, FeedItem, Fe
 use crate::cli::exit::CliError;
 use crate::telemetry::log::escaped;
 
-/// Entries asked for at a time.
+/// Entries asked for at a time, and with what is read again for them.
 const PAGE: u64 = 1_000;
+const WITH_MORE: u64 = 100;
 /// So many seconds the endpoint waits for an entry before it answers that there is none.
 const WAIT: u64 = 30;
 
@@ -41,6 +42,9 @@ pub struct FeedArgs {
     /// Only of this host
     #[arg(long)]
     host: Option<String>,
+    /// With each entry what is read again of its page: card, text, links, rights; in JSON alone (`--json`)
+    #[arg(long, value_name = "PART,…")]
+    include: Option<String>,
     /// Go on with what comes, until interrupted
     #[arg(long)]
     follow: bool,
@@ -129,17 +133,22 @@ fn readers(all: &ConsumersView) -> String {
 
 /// Shows entries page by page, and with `follow` what comes then.
 fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let FeedArgs { after, log, limit, kind, host, follow, .. } = args;
+    let FeedArgs { after, log, limit, kind, host, include, follow, .. } = args;
+    if include.is_some() && !as_json {
+        return Err(CliError::usage("--include is told in JSON alone: say --json too"));
+    }
+    let most = if include.is_some() { WITH_MORE } else { PAGE };
     let wait = WAIT.min(door.patience().as_secs() / 2).max(1);
     let (mut after, mut log, mut left) = (*after, log.clone(), limit.unwrap_or(u64::MAX));
     while left > 0 {
         let query = [
             ("after", after.map(|n| n.to_string())),
             ("log", log.clone()),
-            ("limit", Some(left.min(PAGE).to_string())),
+            ("limit", Some(left.min(most).to_string())),
             ("wait", follow.then(|| wait.to_string())),
             ("kind", kind.clone()),
             ("host", host.clone()),
+            ("include", include.clone()),
         ];
         let page: FeedPage = read(&block_on(send(door, Ask::get(path("/api/v1/feed", &query))))?)?;
         for item in &page.items {
@@ -191,6 +200,7 @@ mod tests {
             url: Some("http://a.test/\u{1b}[2J".into()),
             reason: Some("reset".into()),
             capture: None,
+            included: Default::default(),
         };
         assert_eq!(told(&item), "41 failed reset http://a.test/\\u{1b}[2J");
         assert_eq!(told(&FeedItem { url: None, reason: None, ..item }), "41 failed  (nothing is left of it)");

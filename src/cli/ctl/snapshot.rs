@@ -22,7 +22,7 @@ use crate::telemetry::log::escaped;
 pub struct SnapshotArgs {
     /// Its URL
     pub url: String,
-    /// Where the bytes go; `-` is standard output, which it is when absent
+    /// The new file into which the bytes go; `-` is standard output, which it is when absent
     #[arg(short, long, value_name = "FILE|-")]
     pub output: Option<PathBuf>,
     /// Its bytes as stored (the content coding kept), its text, or a page without scripts
@@ -77,6 +77,7 @@ pub(super) async fn run(door: &Door, args: &SnapshotArgs, json: bool, out: &mut 
     if to_terminal {
         return Err(CliError::usage("its bytes could steer the terminal: name a file with -o FILE, or use --as text"));
     }
+    args.file().map_or(Ok(()), free)?;
     let page = fetched(door, args, json, out);
     match door.timeout {
         // Whoever names a time means the whole page, however it drips.
@@ -100,11 +101,7 @@ async fn into_file(door: &Door, answer: Answer, file: &Path, json: bool, out: &m
     let header = |name: &str| answer.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
     let (status, date) = (header("x-archived-status"), header("x-archived-date"));
     let (kind, coding) = (header("x-archived-content-type"), header("x-archived-content-encoding"));
-    let wrong = |e: &dyn std::fmt::Display| CliError::new(format!("{} cannot be written: {e}", file.display()));
-    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut part = NamedTempFile::new_in(dir).map_err(|e| wrong(&e))?;
-    let bytes = copy(door, answer, &mut part).await?;
-    part.persist(file).map_err(|e| wrong(&e.error))?;
+    let bytes = kept(door, answer, file).await?;
     let told = match json {
         true => json!({ "file": file, "bytes": bytes, "status": status, "date": date, "content_type": kind, "content_encoding": coding }).to_string(),
         false => {
@@ -116,8 +113,26 @@ async fn into_file(door: &Door, answer: Answer, file: &Path, json: bool, out: &m
     unless_gone(writeln!(out, "{told}"))
 }
 
+/// Refuses a file that is there: nothing is written over what may be somebody's.
+pub(super) fn free(to: &Path) -> Result<(), CliError> {
+    match to.symlink_metadata() {
+        Ok(_) => Err(CliError::usage(format!("{} is there already: name another file, or remove it", to.display()))),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Writes an answer into a new file, which is whole or not there; gives its bytes.
+pub(super) async fn kept(door: &Door, answer: Answer, to: &Path) -> Result<u64, CliError> {
+    let wrong = |e: &dyn std::fmt::Display| CliError::new(format!("{} cannot be written: {e}", to.display()));
+    let dir = to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut part = NamedTempFile::new_in(dir).map_err(|e| wrong(&e))?;
+    let bytes = copy(door, answer, &mut part).await?;
+    part.persist_noclobber(to).map_err(|e| wrong(&e.error))?;
+    Ok(bytes)
+}
+
 /// Every byte, as many as were announced; each part must come in time.
-pub(super) async fn copy(door: &Door, mut answer: Answer, out: &mut dyn Write) -> Result<u64, CliError> {
+async fn copy(door: &Door, mut answer: Answer, out: &mut dyn Write) -> Result<u64, CliError> {
     let announced = announced(&answer)?;
     let mut bytes: u64 = 0;
     loop {

@@ -44,7 +44,8 @@ pub(super) fn run(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, CliErr
     let settings = at_rest::settings(&args.rules, args.data.as_deref())?;
     let (mut node, files) = if args.warc.is_empty() {
         let dir = settings.warc_dir();
-        (at_rest::node(settings)?, archive(&dir)?)
+        let live = "the files that it has closed can be replayed with --warc FILE";
+        (at_rest::node(settings, live)?, archive(&dir)?)
     } else {
         (at_rest::of_none(settings)?, args.warc.clone())
     };

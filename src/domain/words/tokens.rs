@@ -2,6 +2,10 @@
 //!
 //! Scripts with spaces by words (UAX 29), scripts without by overlapping pairs of characters: so nothing hangs on a segmenter that cuts
 //! a text and a question in the same way. Words of Chinese for ranking come beside ([`ranked`]).
+//!
+//! Pairs hold no sign, and a phrase is sought by every second of them: so what parts two runs without spaces leaves a place empty, and no
+//! phrase crosses it. Beside words with spaces that is done by what ends a clause; between two of these by nothing: a period ends
+//! abbreviations too, and a comma stands in names.
 
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
@@ -32,7 +36,7 @@ pub enum Kind {
 pub struct Token<'t> {
     /// At most [`LONGEST_TOKEN`] bytes.
     pub text: &'t str,
-    /// Its place: one more than that of the word or character before it.
+    /// Its place: one more than that of the word or character before it, two more behind a sign that parts them.
     pub place: u32,
     /// Its first byte in the text.
     pub start: usize,
@@ -44,7 +48,7 @@ pub struct Token<'t> {
 
 /// The tokens of a text in its [`form`](super::form), from this place on; the place behind the last one. Stops when `each` says so.
 pub fn tokens(text: &str, place: u32, each: impl FnMut(Token<'_>) -> bool) -> u32 {
-    let mut found = Tokens { text, place, each, stopped: false };
+    let mut found = Tokens { text, place, each, before: None, stopped: false };
     let mut at = 0;
     while !found.stopped && at < text.len() {
         let rest = text.get(at..).unwrap_or_default();
@@ -81,8 +85,8 @@ pub fn ranked(text: &str, mut each: impl FnMut(&str)) {
 pub fn is_unspaced(c: char) -> bool {
     // Hangul has spaces, and many endings; none of a word is whole between them.
     is_joined(c)
-        || matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{1100}'..='\u{11ff}' // Hangul
-        | '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' // Thai
+        || is_hangul(c)
+        || matches!(c, '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' // Thai
         | '\u{e81}'..='\u{ece}' | '\u{edc}'..='\u{edf}' // Lao
         | '\u{1000}'..='\u{103f}' | '\u{1050}'..='\u{109d}' | '\u{a9e0}'..='\u{a9ef}' | '\u{aa60}'..='\u{aa7f}' // Burmese
         | '\u{1780}'..='\u{17d3}' | '\u{17d7}' | '\u{17dc}' | '\u{17dd}') // Khmer
@@ -92,6 +96,30 @@ pub fn is_unspaced(c: char) -> bool {
 fn is_joined(c: char) -> bool {
     is_han(c)
         || matches!(c, '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}')
+}
+
+fn is_hangul(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{1100}'..='\u{11ff}')
+}
+
+/// What ends a clause in a text in its form (Unicode, PropList.txt: those of Terminal_Punctuation that stand beside scripts without spaces).
+fn ends_clause(c: char) -> bool {
+    matches!(
+        c,
+        ',' | '.' | ';' | ':' | '!' | '?' | '、' | '。' | '\u{e5a}' | '\u{e5b}' | '\u{104a}' | '\u{104b}' | '\u{17d4}'
+            ..='\u{17d6}'
+    )
+}
+
+/// Whether what stands between two words or runs keeps them apart; `unspaced`: whether the one before, the one behind are of a script
+/// without spaces. White space does so within Thai, Lao, Khmer and Burmese, where it ends a clause; not within Korean.
+fn parts(before: &str, between: &str, behind: &str, unspaced: [bool; 2]) -> bool {
+    match unspaced {
+        [false, false] => false,
+        [true, true] if between.trim().is_empty() => !before.ends_with(is_hangul) && !behind.starts_with(is_hangul),
+        [true, true] => true,
+        _ => between.contains(ends_clause),
+    }
 }
 
 fn is_joined_or_korean(c: char) -> bool {
@@ -121,6 +149,8 @@ struct Tokens<'t, F> {
     text: &'t str,
     place: u32,
     each: F,
+    /// The byte behind the last word or run, and whether that was of a script without spaces.
+    before: Option<(usize, bool)>,
     stopped: bool,
 }
 
@@ -131,8 +161,20 @@ impl<F: FnMut(Token<'_>) -> bool> Tokens<'_, F> {
         }
     }
 
+    /// Leaves a place empty where what stands before these bytes keeps them apart.
+    fn begin(&mut self, start: usize, end: usize, unspaced: bool) {
+        let piece = |from, to| self.text.get(from..to).unwrap_or_default();
+        if let Some((last, before)) = self.before
+            && parts(piece(0, last), piece(last, start), piece(start, self.text.len()), [before, unspaced])
+        {
+            self.place = self.place.saturating_add(1);
+        }
+        self.before = Some((end, unspaced));
+    }
+
     /// The run that begins at this byte; the byte behind it.
     fn unspaced(&mut self, at: usize) -> usize {
+        self.begin(at, at, true);
         let (mut start, mut before) = (at, None::<char>);
         let mut end = at;
         let mut chars = self.text.get(at..).unwrap_or_default().char_indices().map(|(i, c)| (at + i, c)).peekable();
@@ -159,6 +201,7 @@ impl<F: FnMut(Token<'_>) -> bool> Tokens<'_, F> {
         }
         self.tell(self.text.get(start..end).unwrap_or_default(), self.place, start, end, Kind::Last);
         self.place = self.place.saturating_add(1);
+        self.before = Some((end, true));
         end
     }
 
@@ -189,6 +232,7 @@ impl<F: FnMut(Token<'_>) -> bool> Tokens<'_, F> {
     fn word(&mut self, run: &str, start: usize, end: usize, at: usize) -> usize {
         let word = run.get(start..end).unwrap_or_default();
         let signed = end + signs(run.get(end..).unwrap_or_default(), word);
+        self.begin(at + start, at + signed, false);
         if signed > end {
             let word = run.get(start..signed).unwrap_or_default();
             self.tell(word, self.place, at + start, at + signed, Kind::Word);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{Begin, ExportError, Format, Output, Row, Sink};
 use crate::base::sort::Sorter;
 use crate::domain::words::three_letters;
-use table::{Told, row as row_of};
+use table::{COLUMNS, RIGHTS, Told, rights, row as row_of};
 use write::Table;
 
 struct Parquet<'a> {
@@ -16,13 +16,15 @@ struct Parquet<'a> {
     /// Rows in JSON behind what they are sorted by.
     rows: Sorter,
     sink: Sink<'a>,
+    rights: bool,
     /// A record lies behind 2 GiB in its file.
     wide: bool,
 }
 
 pub(super) fn begin<'a>(begin: &Begin<'a>, out: &mut Output<'a>) -> Result<Box<dyn Format<'a> + 'a>, ExportError> {
     let crawl = &begin.source.settings.crawl.name;
-    Ok(Box::new(Parquet { crawl, rows: Sorter::new(out.scratch()), sink: out.file("")?, wide: false }))
+    let (rows, sink) = (Sorter::new(out.scratch()), out.file("")?);
+    Ok(Box::new(Parquet { crawl, rows, sink, rights: begin.options.rights, wide: false }))
 }
 
 impl<'a> Format<'a> for Parquet<'a> {
@@ -33,7 +35,10 @@ impl<'a> Format<'a> for Parquet<'a> {
         let sent = stored.and_then(|stored| stored.field("content-type"));
         let mime_sent = sent.as_deref().and_then(|sent| sent.split(';').next()).map(str::trim);
         let told = Told { seq: row.number, page: &row.page, mime_sent, language, crawl: self.crawl };
-        let Some(values) = row_of(&told) else { return Ok(false) };
+        let Some(mut values) = row_of(&told) else { return Ok(false) };
+        if self.rights {
+            values.extend(rights(&row.rights()?));
+        }
         self.wide |= row.page.warc.as_ref().is_some_and(|place| i32::try_from(place.offset).is_err());
         let text = |nth: usize| values.get(nth).and_then(|value| value.as_str()).unwrap_or_default().as_bytes();
         let time = row.page.fetched.0.to_be_bytes();
@@ -46,9 +51,10 @@ impl<'a> Format<'a> for Parquet<'a> {
     }
 
     fn end(self: Box<Self>, out: &mut Output<'a>) -> Result<BTreeMap<String, u64>, ExportError> {
-        let Self { rows, sink, wide, .. } = *self;
+        let Self { rows, sink, rights, wide, .. } = *self;
         let mut rows = rows.sorted()?;
-        let mut table = Table::begin(sink, wide)?;
+        let columns = [COLUMNS, if rights { RIGHTS } else { &[] }].concat();
+        let mut table = Table::begin(sink, columns, wide)?;
         while let Some(record) = rows.next_record()? {
             let (record, key) = record.split_at(record.len().saturating_sub(4));
             let key = key.try_into().map_or(0, u32::from_le_bytes);

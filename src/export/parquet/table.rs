@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use crate::domain::host::{Suffixes, domain_under};
-
 use crate::domain::url::PageUrl;
+use crate::export::item::Rights;
 use crate::storage::values::PageRecord;
 use crate::warc::digest::WarcDigest;
 use crate::warc::surt::surt;
@@ -72,6 +72,25 @@ pub(super) const COLUMNS: &[Column] = &[
     ("usage", Kind::Text, false),
     ("seq", Kind::Long, true),
 ];
+
+/// Behind them with the option `rights`.
+pub(super) const RIGHTS: &[Column] = &[
+    ("rights_robots_tag", Kind::Text, false),
+    ("rights_robots_status", Kind::Short, false),
+    ("rights_robots_filename", Kind::Text, false),
+    ("rights_robots_offset", Kind::Long, false),
+];
+
+/// The values of these.
+pub(super) fn rights(rights: &Rights) -> [Value; 4] {
+    let robots = rights.robots.as_ref();
+    [
+        rights.robots_tag.as_deref().into(),
+        robots.and_then(|robots| robots.status).into(),
+        robots.map(|robots| &*robots.file).into(),
+        robots.map(|robots| robots.offset).into(),
+    ]
+}
 
 /// What a row is made of.
 #[derive(Clone, Copy, Debug)]

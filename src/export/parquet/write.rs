@@ -13,7 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
-use super::table::{COLUMNS, Kind};
+use super::table::{Column, Kind};
 use crate::export::Sink;
 
 /// Rows and bytes of a group.
@@ -25,6 +25,7 @@ pub(super) struct Table<'a> {
     sink: Sink<'a>,
     /// Writes into memory, from where each group goes to the file.
     writer: SerializedFileWriter<Vec<u8>>,
+    columns: Vec<Column>,
     rows: Vec<Vec<Value>>,
     bytes: usize,
     written: u64,
@@ -36,8 +37,8 @@ fn fault(error: ParquetError) -> io::Error {
 
 impl<'a> Table<'a> {
     /// `wide`: places in WARC files have 64 bits.
-    pub fn begin(sink: Sink<'a>, wide: bool) -> io::Result<Self> {
-        let fields = COLUMNS.iter().map(|(name, kind, always)| {
+    pub fn begin(sink: Sink<'a>, columns: Vec<Column>, wide: bool) -> io::Result<Self> {
+        let fields = columns.iter().map(|(name, kind, always)| {
             let has = if *always { "required" } else { "optional" };
             let (physical, means) = match kind {
                 Kind::Text => ("binary", " (utf8)"),
@@ -59,7 +60,7 @@ impl<'a> Table<'a> {
             .build();
         let schema = parse_message_type(&schema).map_err(fault)?;
         let writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties)).map_err(fault)?;
-        Ok(Self { sink, writer, rows: Vec::new(), bytes: 0, written: 0 })
+        Ok(Self { sink, writer, columns, rows: Vec::new(), bytes: 0, written: 0 })
     }
 
     /// The next row, of so many bytes.
@@ -74,9 +75,9 @@ impl<'a> Table<'a> {
             return Ok(());
         }
         let mut group = self.writer.next_row_group().map_err(fault)?;
-        for nth in 0..COLUMNS.len() {
+        for (nth, (.., always)) in self.columns.iter().enumerate() {
             let Some(mut column) = group.next_column().map_err(fault)? else { break };
-            put(column.untyped(), &self.rows, nth).map_err(fault)?;
+            put(column.untyped(), &self.rows, nth, *always).map_err(fault)?;
             column.close().map_err(fault)?;
         }
         group.close().map_err(fault)?;
@@ -96,11 +97,10 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Writes the values of one column.
-fn put(column: &mut ColumnWriter<'_>, rows: &[Vec<Value>], nth: usize) -> Result<(), ParquetError> {
+/// Writes the values of one column; `always`: each row has one.
+fn put(column: &mut ColumnWriter<'_>, rows: &[Vec<Value>], nth: usize, always: bool) -> Result<(), ParquetError> {
     let values = || rows.iter().map(|row| row.get(nth).unwrap_or(&Value::Null));
     let levels: Vec<i16> = values().map(|value| i16::from(!value.is_null())).collect();
-    let always = COLUMNS.get(nth).is_some_and(|(.., always)| *always);
     let levels = (!always).then_some(&levels[..]);
     let numbers = || values().filter_map(Value::as_i64);
     match column {

@@ -11,12 +11,33 @@ use rocksdb::DB;
 
 use super::options::{self, Budget, RocksOptions};
 use super::{RocksStorage, State, refused};
-use crate::storage::StorageError;
+use crate::storage::values::Format;
+use crate::storage::{Family, StorageError, folder, read};
 
 /// RocksDB's lock file, held against writers.
 pub(super) struct Held(#[expect(dead_code, reason = "held for its Drop, which gives up the lock")] File);
 
 impl RocksStorage {
+    /// Opens the database of a data folder read-only; none when no crawl has begun there, be it that the first start was killed while it
+    /// made the database.
+    ///
+    /// # Errors
+    /// As [`folder::find`] and [`RocksStorage::look`].
+    pub fn find(dir: &Path, options: RocksOptions) -> Result<Option<Self>, StorageError> {
+        let Some(database) = folder::find(dir)? else { return Ok(None) };
+        let found = Self::look(&database, options);
+        let is_made = match &found {
+            Ok(storage) => read::meta::<Format>(storage, ())?.is_some(),
+            Err(StorageError::Engine { .. }) => has_families(&database),
+            Err(_) => true,
+        };
+        match (is_made, folder::has_lines(dir)) {
+            (true, _) => found.map(Some),
+            (false, true) => Err(found.err().unwrap_or(StorageError::Gone { path: dir.into() })),
+            (false, false) => Ok(None),
+        }
+    }
+
     /// Opens the database in `database` read-only. Its log is read into memory, as far as it is whole. While this lives, no
     /// crawl can begin on the folder.
     ///
@@ -34,6 +55,12 @@ impl RocksStorage {
         let state = RwLock::new(State { db: Some(db), failed: None, over: false });
         Ok(Self { dir: database.into(), options, budget, state, _held: held })
     }
+}
+
+/// Whether a database has all families, as far as it tells: they are made one after the other.
+fn has_families(database: &Path) -> bool {
+    let names = DB::list_cf(&rocksdb::Options::default(), database);
+    names.map_or(true, |names| Family::ALL.iter().all(|family| names.iter().any(|name| name == family.name())))
 }
 
 /// Takes a shared lock on RocksDB's lock file, which a writer holds alone. A copy without that file has no writer.

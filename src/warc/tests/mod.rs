@@ -2,7 +2,7 @@
 
 mod archive;
 mod model;
-mod pages;
+pub(super) mod pages;
 mod reading;
 mod records;
 mod writing;
