@@ -30,6 +30,7 @@ pub fn run(args: &ExportArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     crate::telemetry::log::init(&LogSection::default(), rust_log);
     let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
     crate::base::disk::outlive_file_limit()?;
+    settings.learn_words()?;
     let dir = &settings.store.data_dir;
     let Some(database) = folder::find(dir).map_err(|e| absent(dir, e))? else {
         return Err(CliError::usage(format!("{} holds no crawl; name its data folder with --data DIR", dir.display())));

@@ -60,6 +60,7 @@ type Told = (Value, String);
 impl AtRest {
     pub fn open(rules: Rules) -> Result<Self, CliError> {
         crate::base::disk::outlive_file_limit()?;
+        rules.settings.learn_words()?;
         let dir = &rules.settings.store.data_dir;
         let none = || CliError::usage(format!("{} holds no crawl", escaped(&dir.display().to_string())));
         let database = folder::find(dir).map_err(|e| absent(dir, e))?.ok_or_else(none)?;
