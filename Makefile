@@ -26,7 +26,7 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools soak soak-memory fuzz bench profile check fmt fmt-check clippy deny dist clean \
+.PHONY: help run build setup test test-tools soak soak-index soak-memory fuzz bench profile check fmt fmt-check clippy deny dist clean \
 	features
 
 help: ## this list
@@ -65,6 +65,14 @@ soak: test-tools ## kill the daemon and let the power fail again and again: KILL
 	LYCOSA_KILLS=$(KILLS) LYCOSA_PASSES=$(PASSES) cargo test $(CHECKED) --test it matrix:: -- --nocapture --test-threads 1
 	LYCOSA_BLACKOUTS=$(FAILURES) cargo test $(CHECKED) --test it blackout:: -- --nocapture --test-threads 1
 
+# How many times as large the tests of what is made of the pages become; 17 makes 51 kills of each kind and 1,020 pieces to look for.
+SCALE ?= 17
+
+soak-index: test-tools ## feed, index, search and exports, larger and killed more often: SCALE=17
+	config/build.sh cargo test $(CHECKED) --test it --no-run
+	LYCOSA_SCALE=$(SCALE) cargo test $(CHECKED) --test it -- --nocapture --test-threads 1 \
+		feed::who_follows index:: search::what_is_quoted export::each_format export_derived::
+
 # Which target is fuzzed and for how long; without one they are listed. What is found new stays beside the build.
 TARGET ?=
 SECONDS ?= 60
@@ -87,6 +95,7 @@ bench: setup ## measure: criterion for the domain, end to end for the whole besi
 	cargo bench --locked --profile release --bench domain_url --bench domain_robots --bench domain_html --bench storage_seen \
 		-- --noplot --warm-up-time 1 --measurement-time 2
 	cargo bench --locked --profile release --bench end_to_end -- --full
+	benches/derived.py
 
 profile: setup ## where every microsecond of a page goes, by perf: ARGS="--only real --rounds 1 --top 40"
 	@config/setup.sh profile $(LYCOSA_PAGES)

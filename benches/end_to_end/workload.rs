@@ -51,6 +51,8 @@ const PAGES: &[&str] = &[
 ];
 /// Crawled as a site of one's own: no pause after an answer.
 const OWN: &[&str] = &["--set", "politeness.delay_factor=0"];
+/// The same, with an index of its pages.
+const INDEXED: &[&str] = &["--set", "politeness.delay_factor=0", "--index"];
 /// Small pages with many links to other hosts: a frontier that grows.
 const GROWING: &[&str] = &[
     "--links",
@@ -89,6 +91,8 @@ pub fn all() -> Vec<Workload> {
         new("broad-tls", In::Full, secure("10000", "3"), &[]),
         new("one-host-tls", In::Full, secure("1", "10000"), OWN),
         new("real", In::Both, Web::Nginx, OWN),
+        new("one-host-index", In::Full, web("1", "10000", PAGES), INDEXED),
+        new("real-index", In::Full, Web::Nginx, INDEXED),
         queue("queue-250k", &["--max-pages", "1500", "--set", "store.memory=64MiB"]),
         queue("queue-1M", &["--max-pages", "8000", "--set", "store.memory=64MiB"]),
     ]

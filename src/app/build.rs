@@ -93,6 +93,7 @@ fn made(rules: Rules, parts: &Parts, (live, seeds): (Live, Vec<PageUrl>), begun:
     let joined = read::joined_hosts(&*parts.storage, id)?;
     let scope = rules.scope(&live.settings, &seeds, joined.iter().map(String::as_str))?;
     let s = &rules.settings;
+    s.learn_words()?;
     let net = Net {
         resolver: Resolver::new(s.dns.clone())?,
         guard: s.address_policy(s.admin_listen.into_iter().collect())?,

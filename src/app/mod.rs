@@ -124,6 +124,9 @@ pub enum StartError {
     Tls(#[from] crate::net::tls::TlsSetupError),
     #[error(transparent)]
     Access(#[from] crate::config::AccessError),
+    /// The words of `index.dictionary`.
+    #[error(transparent)]
+    Words(#[from] crate::config::ConfigError),
     /// An address that this machine does not have.
     #[error("fetch.source_address: no connection can come from {address}: {source}")]
     Source { address: std::net::IpAddr, source: std::io::Error },
@@ -144,7 +147,7 @@ impl StartError {
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
             Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
-            Self::Access(_) | Self::Source { .. } => None,
+            Self::Access(_) | Self::Words(_) | Self::Source { .. } => None,
         }
     }
 }

@@ -74,7 +74,11 @@ fn what_to_check(args: &FolderArgs, settings: &Settings) -> Check {
         canon: Canonicaliser::new(settings.clean_rules()),
     };
     let archive = ArchivePlace { data: settings.store.data_dir.clone(), warc: settings.warc_dir() };
-    Check { rules, archive: Some(archive), full: args.full }
+    #[cfg(feature = "search")]
+    let derived = crate::index::Folder::of(&settings.store.data_dir).derived();
+    #[cfg(not(feature = "search"))]
+    let derived = Vec::new();
+    Check { rules, archive: Some(archive), derived, full: args.full }
 }
 
 /// Opens the folder as a crawl does, with its locks, and mends.

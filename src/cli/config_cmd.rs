@@ -127,6 +127,7 @@ pub fn startable(settings: &Settings) -> Result<(), CliError> {
     }
     let access = settings.access(&Clock::real());
     access.map_err(|e| failed(StartError::from(e).into()))?;
+    settings.learn_words()?;
     settings.tls_roots().map_err(|e| failed(StartError::from(e).into()))?;
     let source = settings.source().check();
     source.map_err(|(address, source)| failed(StartError::Source { address, source }.into()))?;

@@ -31,6 +31,7 @@ pub fn run(args: &ExportArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     crate::telemetry::log::init(&LogSection::default(), rust_log);
     let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
     crate::base::disk::outlive_file_limit()?;
+    settings.learn_words()?;
     let storage = database(&settings, "have it make the export with `lycosa ctl export`")?;
     let (manifest, unshown) = made(args, &settings, &storage)?;
     unless_gone(out.write_all(told(args, &manifest, unshown).as_bytes()))?;

@@ -65,6 +65,7 @@ impl AtRest {
     /// Of a data folder; `live`: what to do while a crawl runs there.
     pub fn open(rules: Rules, live: &str) -> Result<Self, CliError> {
         crate::base::disk::outlive_file_limit()?;
+        rules.settings.learn_words()?;
         let dir = &rules.settings.store.data_dir;
         let storage = database(&rules.settings, live)?;
         let seed = read::meta::<Format>(&storage, ()).map_err(refused)?.map_or(0, |format| format.seed);

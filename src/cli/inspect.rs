@@ -44,6 +44,7 @@ pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<Exit, CliErr
 fn loaded(args: &RulesArgs) -> Result<Rules, CliError> {
     let settings = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
     let mut rules = Rules::new(layers(args.config.as_deref(), &settings)?.load()?, String::new());
+    rules.settings.learn_words()?;
     rules.parse.extract.max_text = ExtractOptions::default().max_text;
     rules.parse.extract.card = true;
     Ok(rules)

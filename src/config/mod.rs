@@ -12,6 +12,7 @@ mod access;
 mod changeable;
 mod check;
 mod contact;
+mod dictionary;
 mod error;
 mod file;
 mod layers;

@@ -5,7 +5,7 @@ use super::sections::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 use super::source;
 
 /// Variables that are no keys: those that the program reads elsewhere, and those of its tests and benches.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     ADMIN_TOKEN,
     ADMIN_READ_TOKEN,
     "LYCOSA_FAULTS",
@@ -18,6 +18,7 @@ const OTHERS: [&str; 15] = [
     "LYCOSA_PAGES",
     "LYCOSA_PASSES",
     "LYCOSA_PYTHON",
+    "LYCOSA_SCALE",
     "LYCOSA_SHOTS",
     "LYCOSA_TEST_WRITER_DIR",
     "LYCOSA_",

@@ -13,6 +13,7 @@ pub mod frontier;
 pub mod host;
 pub mod login;
 pub mod memory;
+pub mod mirror_names;
 pub mod note;
 pub mod orders;
 pub mod outcome;

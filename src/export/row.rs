@@ -106,6 +106,7 @@ pub struct Row<'s> {
     document: OnceCell<Vec<u8>>,
     read: OnceCell<Option<Page>>,
     card: OnceCell<Option<Card>>,
+    language: OnceCell<Option<String>>,
     unread: OnceCell<String>,
 }
 
@@ -124,8 +125,8 @@ impl<'s> Row<'s> {
     /// A capture of the page that an entry is of.
     pub fn new(source: &'s Source<'s>, number: u64, entry: FeedEntry, page: PageRecord) -> Self {
         let (holder, stored, document) = Default::default();
-        let (read, card, unread) = Default::default();
-        Self { number, entry, page, source, holder, stored, document, read, card, unread }
+        let (read, card, language, unread) = Default::default();
+        Self { number, entry, page, source, holder, stored, document, read, card, language, unread }
     }
 
     /// As the feed tells it.
@@ -208,6 +209,15 @@ impl<'s> Row<'s> {
     pub fn card(&self) -> Result<Option<&Card>, ExportError> {
         let make = || Ok(self.read()?.and_then(|page| page.facts.card(&self.page.url, Find::Fill)));
         Ok(once(&self.card, make)?.as_ref())
+    }
+
+    /// The language that its card says, without making one.
+    ///
+    /// # Errors
+    /// As [`Row::card`].
+    pub fn language(&self) -> Result<Option<&str>, ExportError> {
+        let make = || Ok(self.read()?.and_then(|page| page.facts.language(&self.page.url)));
+        Ok(once(&self.language, make)?.as_deref())
     }
 
     /// The records of its capture as they lie in their file, and those of the captures that it refers to if it is a revisit, each with its

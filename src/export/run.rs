@@ -70,8 +70,7 @@ fn made(source: &Source<'_>, asked: &Asked, select: &Select, owner: &dyn Owner) 
     while let Some(rows) = walk.next()? {
         for row in rows {
             goes_on()?;
-            let is_in =
-                select.lang.is_empty() || select.wants_language(row.card()?.and_then(|c| c.language.as_deref()));
+            let is_in = select.lang.is_empty() || select.wants_language(row.language()?);
             let taken = is_in && format.page(&row, &mut out)?;
             walk.counts.filtered_out += u64::from(!is_in && row.unread().is_none());
             manifest.note(&row, taken);

@@ -22,7 +22,7 @@ impl<'a> Format<'a> for Wet<'a> {
         let Some((place, page)) = row.page.warc.as_ref().zip(row.read()?) else { return Ok(false) };
         let text = text(&page.facts);
         let Some(stored) = row.stored()?.filter(|_| !text.is_empty()) else { return Ok(false) };
-        let language = row.card()?.and_then(|card| card.language.as_deref()).map(three_letters);
+        let language = row.language()?.map(three_letters);
         let refers_to = stored.header.get("WARC-Record-ID").unwrap_or_default();
         let derived = Derived { kind: RecordKind::Conversion, refers_to, content_type: "text/plain", language };
         self.0.put(out, (row, &place.file), &derived, text.as_bytes())?;

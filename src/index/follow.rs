@@ -7,7 +7,7 @@ use data_encoding::HEXLOWER;
 
 use super::error::IndexError;
 use super::make::{Look, Making};
-use super::schema::{SCHEMA, Stand, WORDS};
+use super::schema::Stand;
 use super::writer::Writer;
 use crate::base::fault::{Faults, Injected};
 use crate::config::{IndexSection, NoIndex};
@@ -80,7 +80,8 @@ impl<'a> Follower<'a> {
     /// `shown` is the last.
     pub fn new(source: Source<'a>, writer: Writer, stand: Stand, (log, trimmed, shown): (&str, u64, u64)) -> Self {
         let begins = stand == Stand::default();
-        let mut stand = Stand { log: log.to_owned(), schema: SCHEMA, words: WORDS, ..stand };
+        let Stand { seq, captured, scanned, .. } = stand;
+        let mut stand = Stand { seq, captured, scanned, ..Stand::begin(log) };
         if begins && trimmed > 0 {
             stand.scanned = Some(String::new());
             stand.seq = shown;

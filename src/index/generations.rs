@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::IndexError;
 use super::reader::Reader;
-use super::schema::{SCHEMA, Stand, WORDS};
+use super::schema::{SCHEMA, Stand, stand_in};
+use crate::recovery::check::Derived;
 use crate::storage::values::FeedLog;
 use crate::warc::append::sync_dir;
 
@@ -62,7 +63,7 @@ impl Stand {
     pub fn goes_on(&self, log: &FeedLog, id: &str, shown: u64) -> bool {
         let own = self.log == id && self.seq <= shown;
         let former = || log.common_with(&self.log_id()?).map(|common| self.seq <= common);
-        (own || former() == Some(true)) && self.schema == SCHEMA && self.words == WORDS && self.seq >= log.trimmed
+        (own || former() == Some(true)) && self.schema == SCHEMA && self.has_same_words() && self.seq >= log.trimmed
     }
 
     fn log_id(&self) -> Option<[u8; 8]> {
@@ -133,6 +134,16 @@ impl Folder {
         Plan::of(&found, self.current(), fresh)
     }
 
+    /// What each generation says of itself, for a check; one that says nothing is left out.
+    pub fn derived(&self) -> Vec<Derived> {
+        let folders = self.numbers().into_iter().map(|number| self.generation(number));
+        let said = |folder: PathBuf| {
+            let stand = stand_in(&folder)?;
+            Some(Derived { log: stand.log_id()?, seq: stand.seq, folder })
+        };
+        folders.filter_map(said).collect()
+    }
+
     fn look(&self, number: u32, log: &FeedLog, id: &str, shown: u64) -> Found {
         let dir = self.generation(number);
         // Damaged bytes make the library panic in places.
@@ -172,6 +183,7 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::schema::WORDS;
 
     fn at(seq: u64) -> Stand {
         Stand { log: "01".repeat(8), seq, schema: SCHEMA, words: WORDS, ..Stand::default() }
@@ -219,6 +231,7 @@ mod tests {
             (at(39), &trimmed, &one, false),
             (Stand { schema: SCHEMA + 1, ..at(60) }, &first, &one, false),
             (Stand { words: WORDS + 1, ..at(60) }, &first, &one, false),
+            (Stand { dictionary: 1, ..at(60) }, &first, &one, false),
             (Stand { log: "x".into(), ..at(60) }, &first, &one, false),
         ] {
             assert_eq!(stand.goes_on(log, id, 80), goes_on, "{stand:?} {log:?}");

@@ -1,5 +1,7 @@
 //! Makes the document of a page: its tokens by field, its links, its card.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::entry::Entry;
@@ -10,7 +12,7 @@ use crate::domain::fingerprint::{Fingerprinter, UrlKey};
 use crate::domain::host::registrable_domain;
 use crate::domain::text::cut_at;
 use crate::domain::url::{Canonicaliser, PageUrl};
-use crate::domain::words::{BLOCK_GAP, Kind, Stem, TokenList, form, ranked, tokens};
+use crate::domain::words::{BLOCK_GAP, Kind, Stem, Token, TokenList, form, ranked, tokens};
 use crate::storage::newest::{Newest, id};
 use crate::warc::again::Again;
 use crate::warc::pick::Picked;
@@ -131,7 +133,7 @@ impl Making<'_> {
 
     /// Tokens of headings and text, words and stems; true when not all was taken in.
     fn texts(&self, entry: &mut Entry, blocks: &[Block], language: Option<&str>) -> bool {
-        let stem = language.and_then(Stem::of);
+        let mut stems = language.and_then(Stem::of).map(Stems::new);
         let (mut heads, mut text) = (Texts::new(MOST_TOKENS), Texts::new(MOST_TOKENS));
         let mut left = self.max_text;
         for block in blocks {
@@ -141,9 +143,9 @@ impl Making<'_> {
             let cut = cut_at(&block.text, left);
             left = if cut.len() < block.text.len() { 0 } else { left - cut.len() };
             let formed = form(cut);
-            text.add_formed(&formed, stem, &mut entry.stems);
+            text.add_formed(&formed, |token| stems.iter_mut().for_each(|stems| stems.add(token, &mut entry.stems)));
             if block.heading {
-                heads.add_formed(&formed, None, &mut TokenList::default());
+                heads.add_formed(&formed, |_| {});
             }
             ranked(&formed, |word| {
                 if entry.words.len() < MOST_TOKENS {
@@ -203,22 +205,43 @@ impl Texts {
     }
 
     fn add(&mut self, text: &str) {
-        self.add_formed(&form(text), None, &mut TokenList::default());
+        self.add_formed(&form(text), |_| {});
     }
 
-    fn add_formed(&mut self, formed: &str, stem: Option<Stem>, stems: &mut TokenList) {
+    fn add_formed(&mut self, formed: &str, mut each: impl FnMut(Token<'_>)) {
         let Self { tokens: list, most, .. } = self;
         let end = tokens(formed, self.place, |token| {
             list.push(token.text, token.place);
-            if let Some(stem) = stem.filter(|_| token.kind == Kind::Word) {
-                let bare = stem.bare(token.text);
-                if bare != token.text {
-                    stems.push(&stem.term(&bare), 0);
-                }
-            }
+            each(token);
             list.len() < *most
         });
         self.place = end.saturating_add(BLOCK_GAP);
+    }
+}
+
+/// Stems of the words of a page: most of them come again and again.
+struct Stems {
+    stem: Stem,
+    /// The term of each word met, none of one that has no ending.
+    known: HashMap<String, Option<String>>,
+}
+
+impl Stems {
+    fn new(stem: Stem) -> Self {
+        Self { stem, known: HashMap::new() }
+    }
+
+    fn add(&mut self, token: Token<'_>, list: &mut TokenList) {
+        if token.kind != Kind::Word {
+            return;
+        }
+        if let Some(known) = self.known.get(token.text) {
+            return known.iter().for_each(|term| list.push(term, 0));
+        }
+        let bare = self.stem.bare(token.text);
+        let term = (bare != token.text).then(|| self.stem.term(&bare));
+        term.iter().for_each(|term| list.push(term, 0));
+        self.known.insert(token.text.to_owned(), term);
     }
 }
 

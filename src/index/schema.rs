@@ -12,6 +12,7 @@ use tantivy::{Index, IndexSettings};
 
 use super::error::IndexError;
 use super::tokenizer::{PACKED, Packed};
+use crate::domain::words::own_words;
 
 /// Number of this schema: one more whenever a field is added, goes, or means something else.
 pub const SCHEMA: u32 = 1;
@@ -144,6 +145,9 @@ pub struct Stand {
     pub seq: u64,
     /// Which rules its words were made by.
     pub words: u32,
+    /// Which words were added to the dictionary (`index.dictionary`); 0 for none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub dictionary: u64,
     /// [`SCHEMA`].
     pub schema: u32,
     /// The newest capture in it, milliseconds since 1970.
@@ -151,6 +155,23 @@ pub struct Stand {
     /// The entries before that number are gone: all pages are gone through, up to behind this key (hexadecimal digits). None when that is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scanned: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+fn is_none(dictionary: &u64) -> bool {
+    *dictionary == 0
+}
+
+impl Stand {
+    /// Where an index begins that this process makes of a feed.
+    pub fn begin(log: &str) -> Self {
+        Self { log: log.to_owned(), schema: SCHEMA, words: WORDS, dictionary: own_words(), ..Self::default() }
+    }
+
+    /// Whether this process makes words as those of the index were made.
+    pub fn has_same_words(&self) -> bool {
+        (self.words, self.dictionary) == (WORDS, own_words())
+    }
 }
 
 /// Opens the index in a folder, or makes an empty one there.
@@ -189,4 +210,10 @@ pub(super) fn stand(index: &Index, dir: &Path) -> Result<Option<Stand>, IndexErr
     let metas = index.load_metas().map_err(IndexError::library("read", dir))?;
     let other = |_| IndexError::Other { dir: dir.to_owned(), what: "payload" };
     metas.payload.map(|text| serde_json::from_str(&text).map_err(other)).transpose()
+}
+
+/// The payload of the index in a folder, as far as there is one; nothing else is read.
+pub(super) fn stand_in(dir: &Path) -> Option<Stand> {
+    let folder = tantivy::directory::MmapDirectory::open(dir).ok()?;
+    stand(&Index::open(folder).ok()?, dir).ok()?
 }

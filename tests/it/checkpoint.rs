@@ -31,7 +31,13 @@ fn web() -> TestWebConfig {
 }
 
 pub fn sandbox(more: &str) -> Sandbox {
-    Sandbox::new(web(), &format!("{SETTINGS}{more}"))
+    larger(1, more)
+}
+
+/// The same with so many times the pages.
+pub fn larger(times: u32, more: &str) -> Sandbox {
+    let web = web();
+    Sandbox::new(TestWebConfig { pages: web.pages * times, ..web }, &format!("{SETTINGS}{more}"))
 }
 
 /// How a command of the program ended and what it said.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::admin::Running;
 use crate::checkpoint::until_requests;
-use crate::sandbox::{Sandbox, program, until};
+use crate::sandbox::{Sandbox, program, scale, until};
 use crate::site::{Site, page};
 use crate::warc_tools::{check, python};
 
@@ -129,7 +129,7 @@ fn index_lines(dir: &Path) -> Vec<String> {
 #[test]
 fn each_format_holds_what_the_feed_tells_is_read_by_other_tools_and_has_the_same_bytes_again() {
     let Some(python) = python() else { return };
-    let (sandbox, feed) = crawled(30);
+    let (sandbox, feed) = crawled(30 * scale());
     let (data, out) = (sandbox.data(), sandbox.beside("out"));
     let (all, newest) = captures(&feed);
     assert!(all.len() > newest.len() && newest.len() < feed.len(), "{} {} {}", feed.len(), all.len(), newest.len());

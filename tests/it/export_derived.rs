@@ -7,18 +7,22 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, program};
+use crate::admin::Running;
+use crate::sandbox::{Sandbox, program, scale, until};
+use crate::site::{Site, none, page};
 
 const SETTINGS: &str = "fetch.concurrency = 16\npoliteness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\n\
     store.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
 
 /// A crawl that has ended, of pages, redirects and pages with the content of others.
 fn crawled() -> Sandbox {
-    let web = TestWebConfig { hosts: 6, pages: 40, duplicates: 0.1, redirects: 0.1, ..TestWebConfig::default() };
+    let web =
+        TestWebConfig { hosts: 6, pages: 40 * scale(), duplicates: 0.1, redirects: 0.1, ..TestWebConfig::default() };
     let mut sandbox = Sandbox::new(web, SETTINGS);
     sandbox.finish();
     sandbox
@@ -107,6 +111,78 @@ fn every_link_of_a_mirror_leads_to_one_of_its_files_or_out_of_what_was_captured(
     assert!(found["resolved"].as_u64().unwrap() > 500 && found["files"].as_u64().unwrap() > 200, "{found}");
     let (again, _) = export(&sandbox, "mirror", "again", &[]);
     assert!(bytes(&again) == bytes(&to), "the same folder gives the same bytes");
+}
+
+/// A page that leads to another, and says something else each time it is asked for.
+fn changing() -> (Sandbox, Site) {
+    let asked = AtomicU32::new(0);
+    let site = Site::http(move |_, path| match path {
+        "/" => {
+            let nth = asked.fetch_add(1, Ordering::AcqRel);
+            page(200, "text/html", "", &format!("<title>Visit {nth}</title><a href=/b.html>b</a>"))
+        }
+        "/b.html" => page(200, "text/html", "", "<title>b</title>"),
+        _ => none(),
+    });
+    let settings = format!(
+        "crawl.seeds = [\"http://a.test/\"]\nscope.mode = \"hosts\"\nadmin.listen = \"127.0.0.1:0\"\nlog.level = \"info\"\n\
+         net.allow = [\"127.0.0.1/32:{}\"]\ndns.overrides = {{ \"*.test\" = \"{}\" }}\ndisk.pause_below = \"1MB\"\ndisk.reserve = 0\n\
+         politeness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\nstore.memory = \"32MiB\"\n",
+        site.port(),
+        site.address
+    );
+    (Sandbox::alone(&settings), site)
+}
+
+#[test]
+fn a_mirror_of_all_captures_has_the_newest_of_each_page_and_names_pages_that_it_cannot_read() {
+    let (mut sandbox, _site) = changing();
+    let crawl = Running::start(&mut sandbox, &[]);
+    let captures = |count: usize| {
+        let all = || {
+            let (_, lines) = crawl.get("/api/v1/feed?format=ndjson");
+            let of_status_200 = lines.lines().filter(|line| line.contains("\"status\":200"));
+            let found: Vec<Value> = of_status_200.map(|line| serde_json::from_str(line).unwrap()).collect();
+            (found.len() >= count).then_some(found)
+        };
+        until("the captures", all, || crawl.daemon.log())
+    };
+    captures(2);
+    assert_eq!(crawl.ctl(&["host", "a.test", "recrawl"]).0, 0);
+    let all = captures(4);
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+
+    let (to, manifest) = export(&sandbox, "mirror", "mirror", &["--all"]);
+    assert_eq!((&manifest["counts"]["pages"], &manifest["counts"]["of_format"]["files"]), (&2.into(), &2.into()));
+    let home = fs::read_to_string(to.join("a.test/index.html")).unwrap();
+    assert!(home.contains("<title>Visit 1</title>") && home.contains("b.html") && !home.contains("/b.html"), "{home}");
+    let (newest, _) = export(&sandbox, "mirror", "newest", &[]);
+    let files =
+        |of: &Path| bytes(of).into_iter().filter(|(path, _)| !path.ends_with("MANIFEST.json")).collect::<Vec<_>>();
+    assert!(files(&newest) == files(&to), "the newest alone are the same");
+
+    // No link leads to the file of a page whose record is damaged.
+    let other = all.iter().rfind(|item| item["url"] == "http://a.test/b.html").unwrap();
+    let first = all.iter().find(|item| item["url"] == "http://a.test/b.html").unwrap();
+    for item in [first, other] {
+        let place = &item["capture"]["warc"];
+        let path = sandbox.data().join("warc").join(place["file"].as_str().unwrap());
+        let mut file = fs::read(&path).unwrap();
+        let middle = place["offset"].as_u64().unwrap() + place["length"].as_u64().unwrap() / 2;
+        file[middle as usize] ^= 0x55;
+        fs::write(&path, file).unwrap();
+    }
+    let (to, manifest) = export(&sandbox, "mirror", "damaged", &[]);
+    let unread = &manifest["unread"][0];
+    assert_eq!(
+        (&manifest["counts"]["unread"], &unread["url"]),
+        (&1.into(), &"http://a.test/b.html".into()),
+        "{manifest}"
+    );
+    assert_eq!(manifest["counts"]["of_format"]["unwritten"], 0, "{manifest}");
+    let home = fs::read_to_string(to.join("a.test/index.html")).unwrap();
+    assert!(home.contains("http://a.test/b.html") && !to.join("a.test/b.html").exists(), "{home}");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! The feed of the real daemon: followed while it is killed, put back to a checkpoint, read under a name, kept for whoever holds (I10).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::admin::Running;
-use crate::checkpoint::{ask, assert_is_the_truth, on, sandbox, until_requests};
-use crate::sandbox::{Sandbox, until};
+use crate::checkpoint::{ask, assert_is_the_truth, larger, on, sandbox, until_requests};
+use crate::sandbox::{Sandbox, scale, until};
 use crate::site::{Site, none, page};
 
 fn json(answer: &(u16, String)) -> Value {
@@ -16,7 +16,7 @@ fn json(answer: &(u16, String)) -> Value {
 }
 
 /// Somebody who follows the feed: where it is, what it has read, with the number of each.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Follower {
     log: String,
     after: u64,
@@ -48,24 +48,56 @@ impl Follower {
     }
 }
 
+/// Somebody who follows and dies again and again: what was not noted is read once more.
+#[derive(Default)]
+struct Mortal {
+    now: Follower,
+    noted: Follower,
+    told: BTreeMap<u64, String>,
+    reads: u32,
+    deaths: u32,
+}
+
+impl Mortal {
+    fn read(&mut self, crawl: &Running) {
+        self.now.read(crawl, 5);
+        for (number, url) in &self.now.pages[self.noted.pages.len()..] {
+            let before = self.told.insert(*number, url.clone());
+            assert!(before.is_none_or(|before| before == *url), "entry {number} was of another page before: {url}");
+        }
+        self.reads += 1;
+        match self.reads % 3 {
+            1 => self.noted = self.now.clone(),
+            0 => {
+                self.now = self.noted.clone();
+                self.deaths += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn who_follows_a_crawl_that_is_killed_again_and_again_reads_every_page_once_and_no_number_is_missing() {
-    let mut sandbox = sandbox("");
-    let mut follower = Follower::default();
-    for _ in 0..3 {
+    let mut sandbox = larger(scale(), "");
+    let mut reader = Mortal::default();
+    for _ in 0..3 * scale() {
         let mut crawl = Running::start(&mut sandbox, &[]);
-        let until_there = follower.pages.len() + 40;
-        while follower.pages.len() < until_there {
-            follower.read(&crawl, 5);
+        let until_there = reader.now.pages.len() + 40;
+        while reader.now.pages.len() < until_there {
+            reader.read(&crawl);
         }
         crawl.daemon.signal(Signal::SIGKILL);
         crawl.daemon.wait();
     }
     let crawl = Running::start(&mut sandbox, &[]);
     let truth = sandbox.truth();
-    while follower.urls().len() < truth.len() {
-        follower.read(&crawl, 5);
+    while reader.now.urls().len() < truth.len() {
+        reader.read(&crawl);
     }
+    let (follower, deaths) = (reader.now, reader.deaths);
+    assert!(deaths >= 5 * scale(), "{deaths} deaths of the reader");
+    println!("{} kills of the daemon, {deaths} deaths of the reader, {} pages", 3 * scale(), truth.len());
     assert_eq!(follower.urls(), truth);
     let numbers: Vec<u64> = follower.pages.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (1..=truth.len() as u64).collect::<Vec<_>>(), "each page once, no number left out");

@@ -107,6 +107,22 @@ fn the_same_eyes_see_the_same_and_other_rules_see_what_they_should() {
 }
 
 #[test]
+fn where_no_file_of_an_archive_is_nothing_is_said_to_be_as_it_was() {
+    let mut sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 3, ..TestWebConfig::default() }, SETTINGS);
+    sandbox.finish();
+    for file in fs::read_dir(sandbox.data().join("warc")).unwrap() {
+        let (file, name) = file.map(|file| (file.path(), file.file_name())).unwrap();
+        fs::rename(file, sandbox.beside(name.to_str().unwrap())).unwrap();
+    }
+    fs::write(sandbox.data().join("warc/notes.txt"), "no archive").unwrap();
+    for compare in [&["--compare"][..], &[]] {
+        let data = text(&sandbox.data());
+        let (code, lines, said) = told(&replay(&[&["--data", &data, "--what", "links"], compare].concat()));
+        assert!(code == 2 && lines.is_empty() && said.contains("it holds no file of an archive"), "{code} {said}");
+    }
+}
+
+#[test]
 fn a_replay_opens_no_socket() {
     let Ok(strace) = Command::new("strace").arg("-V").output() else { return eprintln!("strace is not installed") };
     assert!(strace.status.success());

@@ -16,7 +16,13 @@ use nix::unistd::Pid;
 
 /// Longest wait for anything; a test that comes here has failed. A crawl made for many kills is longer.
 fn patience() -> Duration {
-    Duration::from_secs(120 + std::env::var("LYCOSA_KILLS").map_or(0, |n| n.parse().unwrap()))
+    let kills = std::env::var("LYCOSA_KILLS").map_or(0, |n| n.parse().unwrap());
+    Duration::from_secs(120 + kills + 60 * (u64::from(scale()) - 1))
+}
+
+/// How much larger tests are made that can be: `make soak-index` says it; else 1.
+pub fn scale() -> u32 {
+    std::env::var("LYCOSA_SCALE").map_or(1, |n| n.parse::<u32>().unwrap().max(1))
 }
 
 /// A synthetic web and a data folder for the daemon that crawls it.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::admin::Running;
 use crate::checkpoint::run;
 use crate::dice::Dice;
-use crate::sandbox::{Sandbox, left_out, until};
+use crate::sandbox::{Sandbox, left_out, scale, until};
 use crate::site::{Site, none};
 
 /// An article in simplified and in traditional characters.
@@ -48,7 +48,7 @@ fn pages() -> Option<Served> {
             fs::read_dir(docs.join("python3-doc").join(folder)).unwrap().map(|file| file.unwrap().path()).collect();
         files.retain(|file| file.extension().is_some_and(|e| e == "html"));
         files.sort();
-        for file in files.iter().take(40) {
+        for file in files.iter().take(40 * scale() as usize) {
             let name = file.file_name().unwrap().to_str().unwrap();
             pages.insert(format!("/{folder}/{name}"), (html("utf-8"), fs::read(file).unwrap()));
         }
@@ -210,7 +210,7 @@ fn what_is_quoted_is_found_on_every_page_that_has_it_and_on_no_other_and_words_o
     sandbox.finish();
     let all: BTreeSet<&String> = blocks.keys().collect();
     let mut counts = [0, 0];
-    for piece in pieces(&blocks, &mut Dice::of(27), 60) {
+    for piece in pieces(&blocks, &mut Dice::of(27), 60 * scale() as usize) {
         let truth: BTreeSet<&String> =
             all.iter().copied().filter(|path| blocks[*path].iter().any(|block| holds(block, &piece))).collect();
         assert!(!truth.is_empty(), "{piece}");
@@ -223,6 +223,7 @@ fn what_is_quoted_is_found_on_every_page_that_has_it_and_on_no_other_and_words_o
         counts[usize::from(piece.is_ascii())] += 1;
     }
     assert!(counts.iter().all(|count| *count > 15), "{counts:?}");
+    println!("{counts:?} pieces of scripts without spaces and with, {} pages", all.len());
     titles_lead_to_their_pages(&sandbox);
     encodings_and_characters_make_no_difference(&sandbox);
 }

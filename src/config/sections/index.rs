@@ -1,5 +1,6 @@
 //! The index of pages: `[index]`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ section! {
         max_text: u64 as "size" = 1 << 20;
         /// How keywords are found.
         keywords: Find = Find::Fill;
+        /// A file of words added to jieba's dictionary.
+        dictionary: Option<PathBuf> = None;
         /// What becomes of pages that say `noindex`.
         noindex: NoIndex = NoIndex::Respect;
     }

@@ -125,6 +125,15 @@ pub struct Card {
     pub out_links: u32,
 }
 
+/// The language of a page, as its card says it.
+pub fn language_of(said: &Said<'_>) -> Option<String> {
+    language_by(&lead::content(said.blocks), said)
+}
+
+fn language_by(content: &[bool], said: &Said<'_>) -> Option<String> {
+    language(&lead::sample(content, said), said.language)
+}
+
 /// The card of a page.
 pub fn card(said: &Said<'_>, find: Find) -> Card {
     let filled = |text: Option<&'_ str>, most| {
@@ -132,7 +141,7 @@ pub fn card(said: &Said<'_>, find: Find) -> Card {
         text.filter(|text| !text.is_empty())
     };
     let content = lead::content(said.blocks);
-    let tongue = Tongue::of(language(&lead::sample(&content, said), said.language));
+    let tongue = Tongue::of(language_by(&content, said));
     let title = filled(said.title, LONGEST_TITLE);
     let description = filled(said.description.or(said.og_description), LONGEST_DESCRIPTION);
     let bare = said.title.map(|title| site::off(title, said));

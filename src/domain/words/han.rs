@@ -5,8 +5,10 @@ use std::sync::LazyLock;
 
 use jieba_rs::Jieba;
 
-/// Some 40 MB, made of the dictionary within the program when the first Chinese text comes.
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+use super::dictionary::{self, Dictionary};
+
+/// Some 40 MB, made of the dictionary within the program, and of words that were added, when the first Chinese text comes.
+static JIEBA: LazyLock<Jieba> = LazyLock::new(|| dictionary::own().map_or_else(Jieba::new, Dictionary::taught));
 
 /// All words that the dictionary's frequencies are counted over.
 const TOTAL: f64 = 60_101_967.0;

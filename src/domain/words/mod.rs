@@ -1,8 +1,9 @@
 //! Words of a text: how they are told apart, compared, and which of them say nothing; and which language it is in.
 //!
 //! Scripts with spaces by UAX 29 (Unicode Text Segmentation); Han by jieba's dictionary, which is loaded when the first such text
-//! comes and stays. All is a function of the text alone.
+//! comes and stays. All is a function of the text alone, and of the words that a process adds to the dictionary once at its start.
 
+mod dictionary;
 mod fold;
 mod forms;
 mod han;
@@ -13,6 +14,7 @@ mod stem;
 mod stop;
 mod tokens;
 
+pub use dictionary::{BadEntry, Dictionary, is_taught, own_words};
 pub use fold::fold;
 pub use forms::{Mapped, form};
 pub use han::{cut, is_han, rarity};

@@ -3,6 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::han::{cut, is_han};
+use super::tokens::ascii_word;
 
 /// What runs of Han characters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,17 @@ impl<'t> Words<'t> {
     /// A run without Han.
     fn spaced(&mut self, run: &'t str, at: usize) {
         let mut done = 0;
+        if run.is_ascii() {
+            while let Some((from, length)) = ascii_word(run, done)
+                && self.out.len() < self.most
+            {
+                self.gap(run, done..from, at);
+                done = from + length;
+                done += signs(run.get(done..).unwrap_or_default(), run.get(from..done).unwrap_or_default());
+                self.word(run.get(from..done).unwrap_or_default(), at + from);
+            }
+            return self.gap(run, done..run.len(), at);
+        }
         for (from, piece) in run.split_word_bound_indices().filter(|(_, piece)| !piece.is_empty()) {
             if from < done {
                 continue; // a sign that belongs to the word before it
@@ -116,6 +128,13 @@ impl<'t> Words<'t> {
                 self.push(rest, start + bare.len() - rest.len(), false);
             }
             None => self.push(bare, start, false),
+        }
+    }
+
+    /// What stands between two words of ASCII.
+    fn gap(&mut self, run: &str, gap: std::ops::Range<usize>, at: usize) {
+        for from in gap {
+            self.between(run.get(from..=from).unwrap_or_default(), at + from);
         }
     }
 

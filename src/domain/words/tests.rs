@@ -288,3 +288,14 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn words_of_ascii_are_those_of_the_long_way(text in "[a-zA-Z0-9 .,:;'_+#\\-\n(]{0,40}") {
+        // One letter beyond ASCII, and all of the text goes the long way.
+        let (short, long) = (format!("{text}\n"), format!("{text}\nß"));
+        let mut expected = words(&long, Han::Chinese, 100);
+        prop_assert_eq!(expected.pop().map(|word| word.text), Some("ß"));
+        prop_assert_eq!(words(&short, Han::Chinese, 100), expected);
+    }
+}

@@ -262,7 +262,7 @@ fn is_part(c: char) -> bool {
 }
 
 /// The next word of a text of ASCII from a byte on, as UAX 29 finds it: where it begins, and its bytes.
-fn ascii_word(text: &str, from: usize) -> Option<(usize, usize)> {
+pub(super) fn ascii_word(text: &str, from: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let is = |at: usize, kind: fn(&u8) -> bool| bytes.get(at).is_some_and(kind);
     let inside = |at: usize| is(at, |b| b.is_ascii_alphanumeric() || *b == b'_');

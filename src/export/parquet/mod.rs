@@ -29,7 +29,7 @@ pub(super) fn begin<'a>(begin: &Begin<'a>, out: &mut Output<'a>) -> Result<Box<d
 
 impl<'a> Format<'a> for Parquet<'a> {
     fn page(&mut self, row: &Row<'_>, _: &mut Output<'a>) -> Result<bool, ExportError> {
-        let language = row.card()?.and_then(|card| card.language.as_deref()).map(three_letters);
+        let language = row.language()?.map(three_letters);
         // The record of what is no text is not read: then the type that is known is the one that was sent, or close to it.
         let stored = if row.read()?.is_some() { row.stored()? } else { None };
         let sent = stored.and_then(|stored| stored.field("content-type"));

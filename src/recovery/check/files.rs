@@ -129,6 +129,11 @@ impl Files {
         self.doubtful.extend(pages);
     }
 
+    /// The data folder.
+    pub fn data(&self) -> &Path {
+        &self.place.data
+    }
+
     pub fn lines(&self) -> PathBuf {
         self.place.data.join("crawl.jsonl")
     }

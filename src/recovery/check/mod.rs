@@ -9,6 +9,7 @@
 //! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps, better ways that wait |
 //! | `files`, `archive` | WARC and CDXJ |
 //! | `feed` | entries of the feed, finished pages that have none |
+//! | `derived` | what is made of the feed |
 //! | `lines` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
 //! | `lost` | URLs known by their key only, looked for in every text there is |
 //!
@@ -20,6 +21,7 @@
 //! idempotent, and one that is killed is gone on with by the next.
 
 mod archive;
+mod derived;
 mod feed;
 mod files;
 mod hosts;
@@ -43,6 +45,7 @@ use crate::storage::tables::{Queue, Waiting};
 use crate::storage::values::Counters;
 use crate::storage::{Storage, StorageError, read};
 
+pub use derived::Derived;
 pub use files::ArchivePlace;
 use files::Files;
 use judge::Totals;
@@ -61,6 +64,8 @@ pub struct Check {
     pub rules: CheckRules,
     /// The archive beside the database; `None` checks the database alone.
     pub archive: Option<ArchivePlace>,
+    /// What was made of the feed.
+    pub derived: Vec<Derived>,
     /// Read every record of the archive.
     pub full: bool,
 }
@@ -153,6 +158,7 @@ impl Check {
         meta::contents(pass)?;
         meta::seeds(pass)?;
         feed::feed(pass)?;
+        derived::derived(pass, &self.derived)?;
         archive::archive(pass)?;
         lines::lines(pass)?;
         if pass.repairing {

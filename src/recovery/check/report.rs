@@ -61,6 +61,8 @@ rows! {
             "writes the way into the page's mark, or removes the entry";
         FeedMissing = "feed_missing", "I10", "a finished page whose end is told by no entry of the feed", "appends one";
         FeedStray = "feed_stray", "I10", "an entry of the feed before its beginning", "removes it";
+        IndexAhead = "index_ahead", "I10", "an index of pages that says it is true up to an entry that the feed does not have",
+            "removes it; the next start makes it anew";
         SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
         Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
         NextNumber = "next_number", "I2", "the next number for a queue entry, a commit or an entry of the feed was given out already",
@@ -101,6 +103,8 @@ rows! {
             "bytes of an archive file that are no whole record: other readers may stop there. No capture refers to them (any more); \
              what stands before and behind is whole. Put a good copy of the file in its place, or have readers go on at the next \
              offset that its index names";
+        IndexOfBefore = "index_of_before",
+            "an index of pages of before a checkpoint was put back: the next start that is to have one, or `lycosa index build`, makes it anew";
         OldLine = "old_line",
             "an earlier line of crawl.jsonl: its URL was fetched again since, or is not finished now, as after a power failure";
         NotKept = "not_kept", "a rejected URL that is not kept in full (scope.record_rejected = false)";

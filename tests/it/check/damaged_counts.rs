@@ -1,9 +1,13 @@
 //! Damages of hosts, their counts and rows, and of the counters.
 
+use std::path::Path;
+
+use data_encoding::HEXLOWER;
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::reason::{Failure, Rejection};
+use lycosa::index::{Folder, Stand, Writer};
 use lycosa::recovery::check::Fault;
 use lycosa::storage::keys::FeedKey;
 use lycosa::storage::read;
@@ -226,4 +230,20 @@ pub const ALL: &[Named] = &[
         },
         &[Fault::FeedStray],
     ),
+    (
+        "an index is true up to an entry that the feed does not have",
+        |s, data| an_index(data, &read::meta::<FeedLog>(s, ()).unwrap().unwrap().id, 1_000_000),
+        &[Fault::IndexAhead],
+    ),
+    ("an index is of a feed that nobody knows", |_, data| an_index(data, &[9; 8], 1), &[Fault::IndexAhead]),
 ];
+
+/// An index that says it is true up to an entry of a feed.
+pub fn an_index(data: &Path, log: &[u8; 8], seq: u64) {
+    let folder = Folder::of(data).generation(1);
+    std::fs::create_dir_all(&folder).unwrap();
+    let stand = Stand { seq, ..Stand::begin(&HEXLOWER.encode(log)) };
+    let mut writer = Writer::open(&folder, 16 << 20).unwrap();
+    writer.commit(&stand).unwrap();
+    writer.close().unwrap();
+}

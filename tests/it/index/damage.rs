@@ -64,7 +64,7 @@ fn an_index_whose_files_are_gone_cut_or_zeroed_is_made_anew_and_the_crawl_goes_o
 
 #[test]
 fn after_a_checkpoint_is_put_back_a_new_generation_is_built_and_is_that_of_the_crawl() {
-    let mut sandbox = asking_every("60ms", "");
+    let mut sandbox = asking_every("60ms", 1, "");
     let mut crawl = Running::start(&mut sandbox, &[]);
     until_requests(&sandbox, &crawl.daemon, 40);
     let name = ask(&crawl.daemon);
@@ -75,11 +75,53 @@ fn after_a_checkpoint_is_put_back_a_new_generation_is_built_and_is_that_of_the_c
     crawl.daemon.signal(Signal::SIGKILL);
     crawl.daemon.wait();
     on(&sandbox.data(), &[&"restore", &name, &"--force"]).done();
+    is_told_to_be_of_before(&sandbox);
     let log = sandbox.finish();
     assert!(log.contains("the index is of another feed") && log.contains("written=0002 from_entry=0"), "{log}");
     same(&documents(&sandbox), &indexable(&sandbox.data()));
     verified(&sandbox);
     assert_eq!(Folder::of(&sandbox.data()).numbers(), [2]);
+}
+
+/// At rest nobody is shown pages that the crawl does not have any more; it is no fault, for the next start makes it anew.
+fn is_told_to_be_of_before(sandbox: &Sandbox) {
+    let why = "of another state of this crawl";
+    let status = index(sandbox, &["status"]).done();
+    assert!(status.contains(why), "{status}");
+    let data = sandbox.data();
+    let at_rest = |command: &[&str]| {
+        let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = Vec::new();
+        all.extend(command.iter().map(|word| word as &dyn AsRef<std::ffi::OsStr>));
+        all.extend([&"--data" as &dyn AsRef<std::ffi::OsStr>, &data]);
+        run(&all, None)
+    };
+    let searched = at_rest(&["search", "title:a"]);
+    assert!(searched.code == Some(2) && searched.text.contains(why), "{searched:?}");
+    let checked = at_rest(&["check"]).done();
+    assert!(checked.contains("index_of_before") && !checked.contains("index_ahead"), "{checked}");
+}
+
+#[test]
+fn other_words_in_the_dictionary_make_a_new_generation_and_no_others_do_not() {
+    let words = tempfile::NamedTempFile::new().unwrap();
+    fs::write(words.path(), "狼蛛科动物\n").unwrap();
+    let mut sandbox = sandbox(&format!("index.dictionary = {:?}\n", words.path()));
+    sandbox.finish();
+    let expected = to_be_there(&sandbox);
+    same(&documents(&sandbox), &expected);
+    let generations = |sandbox: &Sandbox| Folder::of(&sandbox.data()).numbers();
+    // A part of speech says nothing of how it is cut.
+    for (text, number) in [("狼蛛科动物 n\n", 1), ("狼蛛科动物 n\n蜘蛛图鉴 9", 2), ("", 3)] {
+        fs::write(words.path(), text).unwrap();
+        let log = sandbox.finish();
+        assert_eq!(generations(&sandbox), [number], "{text}: {log}");
+        same(&documents(&sandbox), &expected);
+        verified(&sandbox);
+    }
+    fs::write(words.path(), "好用 0").unwrap();
+    let mut crawl = sandbox.start(&["--until-done"], None);
+    assert_eq!(crawl.wait().code(), Some(2), "{}", crawl.log());
+    assert!(crawl.log().contains("line 1: \"0\" is no frequency"), "{}", crawl.log());
 }
 
 #[test]

@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::admin::Running;
 use crate::checkpoint::{Said, run};
-use crate::sandbox::{Sandbox, indexable, until};
+use crate::sandbox::{Sandbox, indexable, scale, until};
 
-/// A web with what makes pages come and go.
-fn web() -> TestWebConfig {
+/// A web with what makes pages come and go, so many times as large.
+fn web(times: u32) -> TestWebConfig {
     TestWebConfig {
         hosts: 5,
-        pages: 30,
+        pages: 30 * times,
         links: 8,
         min_size: 2_000,
         max_size: 8_000,
@@ -34,14 +34,14 @@ fn web() -> TestWebConfig {
 }
 
 fn sandbox(more: &str) -> Sandbox {
-    asking_every("5ms", more)
+    asking_every("5ms", 1, more)
 }
 
-/// A host is asked so often.
-fn asking_every(delay: &str, more: &str) -> Sandbox {
+/// A host is asked so often; a web so many times as large.
+fn asking_every(delay: &str, times: u32, more: &str) -> Sandbox {
     let settings = "politeness.delay_factor = 0\nstore.memory = \"32MiB\"\nfetch.retries = 0\ncrawl.max_depth = \"none\"\n\
                     checkpoint.every = \"0s\"\nindex.enabled = true\nindex.memory = \"16MiB\"\nindex.refresh = \"1s\"\n";
-    Sandbox::new(web(), &format!("{settings}politeness.min_delay = \"{delay}\"\n{more}"))
+    Sandbox::new(web(times), &format!("{settings}politeness.min_delay = \"{delay}\"\n{more}"))
 }
 
 /// `lycosa index … --data DATA`.

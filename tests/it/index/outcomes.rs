@@ -45,17 +45,19 @@ fn an_index_built_at_rest_is_the_one_that_was_made_beside_the_crawl() {
 
 #[test]
 fn a_crawl_that_is_killed_again_and_again_has_the_same_index() {
-    let mut sandbox = sandbox("");
-    for at_least in [20, 40, 60] {
+    let mut sandbox = asking_every("5ms", scale(), "");
+    for kill in 1..=3 * scale() {
         let mut crawl = Running::start(&mut sandbox, &[]);
-        until_index(&crawl, "documents", |view| view["documents"].as_u64() >= Some(at_least));
+        until_index(&crawl, "documents", |view| view["documents"].as_u64() >= Some(20 * u64::from(kill)));
         crawl.daemon.signal(Signal::SIGKILL);
         crawl.daemon.wait();
         verified(&sandbox);
     }
     sandbox.finish();
-    same(&documents(&sandbox), &indexable(&sandbox.data()));
+    let expected = indexable(&sandbox.data());
+    same(&documents(&sandbox), &expected);
     verified(&sandbox);
+    println!("{} kills, {} documents", 3 * scale(), expected.len());
 }
 
 #[test]
@@ -70,22 +72,26 @@ fn a_crawl_of_which_every_step_of_the_index_fails_or_kills_it_ends_with_the_trut
     crawl.signal(Signal::SIGTERM);
     assert_eq!(crawl.wait().code(), Some(0), "{}", crawl.log());
     crate::checkpoint::assert_is_the_truth(&sandbox);
-    std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
-    for kill in [
-        "index.open=kill@1",
-        "index.batch=kill@2",
-        "index.page=kill@3",
-        "index.added=kill@9",
-        "index.commit=kill@1",
-        "index.committed=kill@1",
-    ] {
-        let mut crawl = sandbox.start(&["--until-done"], Some(kill));
-        assert_eq!(crawl.wait().code(), None, "{kill}: {}", crawl.log());
+    for pass in 1..=scale() {
+        std::fs::remove_dir_all(sandbox.data().join("index")).unwrap();
+        for (point, at) in [
+            ("index.open", 1),
+            ("index.batch", 2),
+            ("index.page", 2 + pass),
+            ("index.added", 8 + pass),
+            ("index.commit", 1),
+            ("index.committed", 1),
+        ] {
+            let kill = format!("{point}=kill@{at}");
+            let mut crawl = sandbox.start(&["--until-done"], Some(&kill));
+            assert_eq!(crawl.wait().code(), None, "{kill}: {}", crawl.log());
+        }
+        verified(&sandbox);
+        sandbox.finish();
+        same(&documents(&sandbox), &indexable(&sandbox.data()));
+        verified(&sandbox);
     }
-    verified(&sandbox);
-    sandbox.finish();
-    same(&documents(&sandbox), &indexable(&sandbox.data()));
-    verified(&sandbox);
+    println!("{} kills at six points of the index", 6 * scale());
 }
 
 #[test]

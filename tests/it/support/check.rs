@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lycosa::domain::rank::Ranker;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
+use lycosa::index::Folder;
 use lycosa::recovery::check::{ArchivePlace, Check, CheckRules};
 use lycosa::storage::Storage;
 
@@ -17,7 +18,8 @@ pub fn checker(folder: Option<&Path>) -> Check {
         canon: Canonicaliser::new(CleanRules::default()),
     };
     let archive = folder.map(|data| ArchivePlace { data: data.to_owned(), warc: data.join("warc") });
-    Check { rules, archive, full: true }
+    let derived = folder.map(|data| Folder::of(data).derived()).unwrap_or_default();
+    Check { rules, archive, derived, full: true }
 }
 
 /// Both checks, which must agree that nothing is wrong.

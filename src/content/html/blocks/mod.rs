@@ -7,7 +7,7 @@ use super::element::Element;
 use super::facts::PageFacts;
 use super::fold::Fold;
 use super::tag::Tag;
-use crate::domain::card::{Block, Card, Find, Said, card, letters};
+use crate::domain::card::{Block, Card, Find, Said, card, language_of, letters};
 use regions::Regions;
 
 /// Bytes of text kept of a page.
@@ -33,8 +33,17 @@ pub struct ForCard {
 impl PageFacts {
     /// The card of the page at this canonical URL, when it was read for one.
     pub fn card(&self, url: &str, find: Find) -> Option<Card> {
+        Some(card(&self.said(url)?, find))
+    }
+
+    /// The language that its card would say.
+    pub fn language(&self, url: &str) -> Option<String> {
+        language_of(&self.said(url)?)
+    }
+
+    fn said<'a>(&'a self, url: &'a str) -> Option<Said<'a>> {
         let ForCard { language, site_name, description, blocks } = self.for_card.as_deref()?;
-        let said = Said {
+        Some(Said {
             url,
             title: self.title.as_deref(),
             keywords: &self.keywords,
@@ -44,8 +53,7 @@ impl PageFacts {
             language: language.as_deref(),
             blocks,
             out_links: u32::try_from(self.links.iter().filter(|link| link.kind.leads()).count()).unwrap_or(u32::MAX),
-        };
-        Some(card(&said, find))
+        })
     }
 }
 

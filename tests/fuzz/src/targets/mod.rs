@@ -6,6 +6,8 @@
 use super::{base, content, document, domain, net, warc};
 
 pub mod ask;
+pub mod blocks;
+pub mod card;
 pub mod charset;
 pub mod chunked_body;
 pub mod content_coding;
@@ -17,10 +19,12 @@ pub mod html;
 pub mod http_answer;
 pub mod http_head;
 pub mod mime;
+pub mod mirror_name;
 pub mod robots;
 pub mod sitemap;
 pub mod url;
 pub mod warc_reader;
+pub mod words;
 
 mod input;
 mod pages;
@@ -31,6 +35,8 @@ pub type Check = fn(&[u8]);
 /// Every target by the name of its corpus folder.
 pub const ALL: &[(&str, Check)] = &[
     ("ask", ask::check),
+    ("blocks", blocks::check),
+    ("card", card::check),
     ("charset", charset::check),
     ("chunked_body", chunked_body::check),
     ("content_coding", content_coding::check),
@@ -42,8 +48,10 @@ pub const ALL: &[(&str, Check)] = &[
     ("http_answer", http_answer::check),
     ("http_head", http_head::check),
     ("mime", mime::check),
+    ("mirror_name", mirror_name::check),
     ("robots", robots::check),
     ("sitemap", sitemap::check),
     ("url", url::check),
     ("warc_reader", warc_reader::check),
+    ("words", words::check),
 ];

@@ -3,8 +3,6 @@
 //! Which file a URL is must be known before the first link to it is written. So pages get their names as they come, and are written when
 //! all have one.
 
-mod names;
-
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
@@ -15,12 +13,12 @@ use super::out::MANIFEST;
 use super::{Begin, ExportError, Format, Output, Row, Source};
 use crate::content::html::rewrite;
 use crate::content::mime::{Kind, sniff};
+use crate::domain::mirror_names::Names;
 use crate::domain::url::{Joiner, PageUrl};
 use crate::storage::keys::FeedKey;
 use crate::storage::read;
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::values::DoneKind;
-use names::Names;
 
 /// Pages looked up at a time.
 const CHUNK: usize = 500;

@@ -1,4 +1,4 @@
-//! File names of a mirror: which file a URL is, whatever the URL is made of.
+//! File names of a mirror (`export::mirror`): which file a URL is, whatever the URL is made of.
 //!
 //! A file is `host/path` with the query behind an `@`, in the characters of the URL as far as all file systems take them. Two URLs never
 //! share a file, not on a file system that takes capitals and small letters for the same either, and no name is both a file and a folder.
@@ -10,9 +10,9 @@ use unicode_normalization::UnicodeNormalization;
 use crate::domain::url::PageUrl;
 
 /// The longest component, in bytes: what Linux, macOS and Windows take.
-const MAX_COMPONENT: usize = 255;
+pub const MAX_COMPONENT: usize = 255;
 /// The longest path, in bytes. Linux takes 4,096, of which the folder that the mirror is in needs some.
-const MAX_PATH: usize = 2_000;
+pub const MAX_PATH: usize = 2_000;
 /// Letters of a digest in a name that was shortened, and in one that would clash.
 const LONG: usize = 16;
 const SHORT: usize = 8;
@@ -30,7 +30,7 @@ const ENDINGS: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Which URL is which file.
-pub(super) struct Names {
+pub struct Names {
     /// Of each URL that has a file: its path, where that is not the plain one of its type.
     urls: HashMap<Key, Named>,
     files: HashSet<Key>,
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn urls_get_the_files_of_the_table_one_after_another() {
         let mut names = Names::new(&["MANIFEST.json"]);
-        check(include_str!("../../../tests/data/export/mirror_names.txt"), |[mime, address]| {
+        check(include_str!("../../tests/data/export/mirror_names.txt"), |[mime, address]| {
             let url = url(&unescape(address));
             let path = names.add(&url, Some(mime));
             assert_eq!(names.path(&url).as_deref(), Some(path.as_str()));
