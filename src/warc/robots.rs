@@ -58,13 +58,17 @@ pub struct RobotsCaptures {
 }
 
 impl RobotsCaptures {
-    /// Of the archive in a folder; without indexes none are known.
+    /// Of the archive in a folder; without indexes, or without the folder, none are known.
     ///
     /// # Errors
     /// The system's own.
     pub fn of(dir: &Path) -> io::Result<Self> {
+        let entries = match fs::read_dir(dir) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            entries => Some(entries?),
+        };
         let mut indexes = Vec::new();
-        for entry in fs::read_dir(dir)? {
+        for entry in entries.into_iter().flatten() {
             let name = entry?.file_name().to_string_lossy().into_owned();
             let name = closed_name(&name).map_or(name.clone(), str::to_owned);
             if name.ends_with(".cdxj") && !indexes.contains(&name) {
@@ -236,8 +240,9 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_without_indexes_has_none() {
+    fn an_archive_without_indexes_and_one_that_was_moved_away_have_none() {
         let dir = tempfile::tempdir().unwrap();
+        assert!(RobotsCaptures::of(&dir.path().join("away")).unwrap().indexes.is_empty());
         assert_eq!(
             RobotsCaptures::of(dir.path()).unwrap().in_force("http://h.test/robots.txt", UnixMillis(1), None).unwrap(),
             None

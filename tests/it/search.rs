@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::admin::Running;
 use crate::checkpoint::run;
 use crate::dice::Dice;
-use crate::sandbox::{Sandbox, left_out, scale, until};
+use crate::sandbox::{Sandbox, left_out, program, scale, until};
 use crate::site::{Site, none};
 
 /// An article in simplified and in traditional characters.
@@ -322,6 +322,18 @@ fn the_endpoint_searches_while_it_crawls_after_a_kill_too_and_says_what_is_missi
         assert_eq!(page["linked"][field], view["hits"][0][field], "{field}: {page}");
     }
     assert_eq!(page["linked"]["in_links"], 2);
+
+    let data = sandbox.data();
+    for (command, words) in [
+        (&["search", "spider"][..], "ask it with `lycosa ctl search`"),
+        (&["index", "status"], "ask it with `lycosa ctl index`"),
+        (&["index", "build"], "`lycosa ctl set index.enabled=true`"),
+        (&["replay", "--what", "links"], "can be replayed with --warc FILE"),
+    ] {
+        let refused = program().args(command).arg("--data").arg(&data).output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && told.contains(words), "{command:?}: {told}");
+    }
 
     assert_eq!(crawl.post("/api/v1/hosts/pages.test/block", "", "").0, 200);
     search(&crawl, "spider", 0);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use lycosa::index::Writer;
 use lycosa::storage::keys::FeedKey;
 use lycosa::storage::tables::Feed;
 use lycosa::storage::txn::Txn;
@@ -60,6 +61,27 @@ fn an_index_whose_files_are_gone_cut_or_zeroed_is_made_anew_and_the_crawl_goes_o
     }
     assert_eq!(sandbox.web.audit_len(), asked, "no page was asked for again");
     assert_is_the_truth(&sandbox);
+}
+
+#[test]
+fn an_index_that_is_absent_empty_or_cannot_be_written_is_told_as_what_it_is() {
+    let mut sandbox = sandbox("");
+    sandbox.finish();
+    let dir = sandbox.data().join("index");
+    fs::remove_dir_all(&dir).unwrap();
+    let told = |arguments: &[&str], code: i32, words: &str| {
+        let said = index(&sandbox, arguments);
+        assert!(said.code == Some(code) && said.text.contains(words), "{arguments:?}: {said:?}");
+    };
+    told(&["verify"], 1, "there is no index to compare");
+    fs::create_dir_all(dir.join("0001")).unwrap();
+    drop(Writer::open(&dir.join("0001"), 16 << 20).unwrap());
+    told(&["verify"], 1, "the index is empty");
+    fs::create_dir(dir.join("current")).unwrap();
+    told(&["build"], 3, "index/current cannot be written");
+    fs::remove_dir(dir.join("current")).unwrap();
+    told(&["build"], 0, "generation 0001");
+    verified(&sandbox);
 }
 
 #[test]
