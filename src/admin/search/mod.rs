@@ -145,7 +145,8 @@ fn linked(node: &Node, query: &LinksQuery, paging: &Paging) -> Result<LinksView,
 #[cfg(feature = "search")]
 pub(super) fn linked_of(node: &Node, url: &PageUrl, out_links: u64) -> Option<Linked> {
     let key = crate::index::link_key(node.prints.url(url));
-    let (in_links, in_external) = node.index.reader()?.linked(key).ok()?;
+    let linking = node.index.reader()?.linking_to(key, &hidden(node), 0, 0).ok()?;
+    let (in_links, in_external) = (linking.total, linking.external);
     let priority = crate::index::Links { out_links, in_links, in_external }.priority();
     Some(Linked { in_links, in_external, priority })
 }
@@ -179,13 +180,12 @@ fn asked<T>(
     let warc = rules.settings.warc_dir();
     let making = (&rules.settings.index, &rules.canon, &node.prints);
     let source = Source::of(&*node.storage, making, (&warc, &again), &node.faults);
-    let blocked = node.crawl.orders.all().into_iter().filter(|(_, orders)| orders.blocked.is_some());
     let (begun, high) = (node.clock.uptime(), node.crawl.progress.fed.borrow().unwrap_or(0));
     let asking = answer::Asking {
         reader: &reader,
         source,
         crawl: node.crawl.id,
-        hidden: blocked.map(|(host, _)| host.to_string()).collect(),
+        hidden: hidden(node),
         high,
         took: &|| node.clock.uptime().saturating_sub(begun),
         patience: PATIENCE,
@@ -194,6 +194,13 @@ fn asked<T>(
         answer::NoAnswer::Index(e) => ControlError::Unavailable(e.to_string()),
         e => ControlError::Invalid(e.to_string()),
     })
+}
+
+/// Hosts whose pages are not shown.
+#[cfg(feature = "search")]
+fn hidden(node: &Node) -> Vec<String> {
+    let orders = node.crawl.orders.all();
+    orders.into_iter().filter(|(_, orders)| orders.blocked.is_some()).map(|(host, _)| host.to_string()).collect()
 }
 
 #[cfg(feature = "search")]
