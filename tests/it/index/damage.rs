@@ -129,7 +129,7 @@ fn other_words_in_the_dictionary_make_a_new_generation_and_no_others_do_not() {
     fs::write(words.path(), "狼蛛科动物\n").unwrap();
     let mut sandbox = sandbox(&format!("index.dictionary = {:?}\n", words.path()));
     sandbox.finish();
-    let expected = to_be_there(&sandbox);
+    let expected = indexable(&sandbox.data());
     same(&documents(&sandbox), &expected);
     let generations = |sandbox: &Sandbox| Folder::of(&sandbox.data()).numbers();
     // A part of speech says nothing of how it is cut.
