@@ -50,7 +50,8 @@ fn promtool(text: &str) {
 #[test]
 fn a_public_parser_reads_the_metrics_and_every_name_in_dashboard_alerts_and_docs_is_among_them() {
     let web = TestWebConfig { hosts: 5, pages: 30, errors: 0.1, error_status: vec![404], ..TestWebConfig::default() };
-    let mut sandbox = Sandbox::new(web, "politeness.min_delay = \"10ms\"\nstore.memory = \"32MiB\"\n");
+    let sink = "[[sink]]\nname = \"files\"\nkind = \"jsonl\"\n";
+    let mut sandbox = Sandbox::new(web, &format!("politeness.min_delay = \"10ms\"\nstore.memory = \"32MiB\"\n{sink}"));
     let crawl = Running::start(&mut sandbox, &[]);
     crawl.until_status("pages and errors", |s| s.done > 20 && s.errors > 0);
     let open = "Accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1\r\n";

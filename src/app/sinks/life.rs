@@ -62,13 +62,9 @@ impl Life<'_> {
         let (node, settings) = (self.node, &self.node.crawl.rules.settings);
         let Some(shown) = self.taken_up() else { return Ok(()) };
         let log = feed::log(&*node.storage)?;
-        let folder = match self.poster {
-            Some(_) => None,
-            None => Some(
-                Folder::open(self.section.folder(&settings.store.data_dir), self.section.kind, &log)
-                    .map_err(self.io())?,
-            ),
-        };
+        let dir = self.section.folder(&settings.store.data_dir);
+        let open = || Folder::open(dir, self.section.kind, &log).map_err(self.io());
+        let folder = if self.poster.is_none() { Some(open()?) } else { None };
         self.begin(&log, shown, folder.as_ref())?;
         let source =
             Source::new(&*node.storage, settings, shown).reading(node.crawl.rules.modules.clone()).at_most(MOST);

@@ -199,7 +199,8 @@ fn a_crawl_ends_though_the_server_of_a_sink_never_answers_and_the_next_run_sends
     // Taken out of the settings, it holds nothing once that is said.
     sandbox.without("[[sink]]");
     let crawl = Running::start(&mut sandbox, &[]);
-    assert!(crawl.daemon.log().contains("`lycosa ctl feed forget sink:search` ends that"), "{}", crawl.daemon.log());
+    let strays = |log: &str| log.contains("`lycosa ctl feed forget sink:search` ends that");
+    until("a word of it", || strays(&crawl.daemon.log()).then_some(()), || crawl.daemon.log());
     until("the feed", || (crawl.get("/api/v1/sinks").0 == 200).then_some(()), || crawl.daemon.log());
     assert_eq!(crawl.ctl(&["sinks"]), (0, "there are no sinks; [[sink]] in the settings makes some\n".into()));
     assert_eq!(crawl.ctl(&["feed", "forget", "sink:search"]).0, 0);
