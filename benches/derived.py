@@ -219,6 +219,7 @@ def search(args, daemon):
         return " ".join(text[at:at + count])
 
     kinds = {
+        "a number of a title": lambda: str(dice.randrange(args.pages)),
         "a word": lambda: words(1),
         "two words": lambda: f"{words(1)} {words(1)}",
         "a phrase of three": lambda: f'"{words(3)}"',
