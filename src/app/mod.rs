@@ -130,6 +130,12 @@ pub enum StartError {
     /// An address that this machine does not have.
     #[error("fetch.source_address: no connection can come from {address}: {source}")]
     Source { address: std::net::IpAddr, source: std::io::Error },
+    /// An erasure that did not come to its end.
+    #[error(
+        "data folder {}: the erasure of a host did not come to its end; give `lycosa erase HOST` once more with the same host, it goes on",
+        .0.display()
+    )]
+    Erasing(std::path::PathBuf),
     /// A folder or a thread.
     #[error("{doing}: {source}")]
     Io { doing: String, source: std::io::Error },
@@ -147,7 +153,7 @@ impl StartError {
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
             Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
-            Self::Access(_) | Self::Words(_) | Self::Source { .. } => None,
+            Self::Access(_) | Self::Words(_) | Self::Source { .. } | Self::Erasing(_) => None,
         }
     }
 }

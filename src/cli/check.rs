@@ -29,6 +29,9 @@ use crate::warc::folder::claim;
 pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Result<Exit, CliError> {
     crate::telemetry::log::init(&LogSection::default(), rust_log);
     let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
+    if let Some(host) = &args.erased {
+        return super::erase::check(host, &settings, (args.json, args.no_progress), out);
+    }
     let dir = &settings.store.data_dir;
     let began = Instant::now();
     let Some(storage) = RocksStorage::find(dir, options(&settings)).map_err(|e| absent(dir, e))? else {

@@ -9,6 +9,8 @@ mod checkpoint;
 mod config_cmd;
 mod ctl;
 mod diff;
+#[cfg(feature = "rocksdb")]
+mod erase;
 pub mod exit;
 #[cfg(feature = "rocksdb")]
 mod export;
@@ -61,6 +63,14 @@ fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Res
 }
 
 #[cfg(feature = "rocksdb")]
+use erase::run as erase_host;
+
+#[cfg(not(feature = "rocksdb"))]
+fn erase_host(_: &args::EraseArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB: there is no data folder to erase in"))
+}
+
+#[cfg(feature = "rocksdb")]
 use export::run as export_folder;
 
 #[cfg(not(feature = "rocksdb"))]
@@ -99,6 +109,10 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         Command::Run(args) => run::run(&args, rust_log.as_deref(), out),
         Command::Check(args) => {
             let done = check_folder(&args, rust_log.as_deref(), out);
+            in_json(args.json, done, out)
+        }
+        Command::Erase(args) => {
+            let done = erase_host(&args, out);
             in_json(args.json, done, out)
         }
         Command::Export(args) => {

@@ -130,7 +130,11 @@ fn is_usage(error: &RunError) -> bool {
         StartError::Storage(S::Folder { source, .. }) | StartError::Io { source, .. } => refused(source),
         StartError::Archive(W::InUse { .. } | W::Foreign { .. } | W::Unclaimed { .. }) => true,
         StartError::Archive(W::Io { source, .. }) => refused(source),
-        StartError::Memory(_) | StartError::Access(_) | StartError::Source { .. } | StartError::Scope(_) => true,
+        StartError::Erasing(_)
+        | StartError::Memory(_)
+        | StartError::Access(_)
+        | StartError::Source { .. }
+        | StartError::Scope(_) => true,
         StartError::Allow(_) | StartError::Dns(_) | StartError::Tls(_) | StartError::Words(_) => true,
         _ => false,
     }

@@ -15,7 +15,7 @@ use crate::warc::robots::RobotsPlace;
 pub struct FeedItem {
     /// The entry's number: ascending, never used twice.
     pub seq: u64,
-    /// `first`, `changed`, `unchanged`, `redirect`, `gone`, `failed` or `rejected`.
+    /// `first`, `changed`, `unchanged`, `redirect`, `gone`, `failed`, `rejected` or `erased`.
     pub kind: String,
     /// The URL's key in this folder, forty hexadecimal digits: the same for all captures of a URL.
     pub id: String,

@@ -1,7 +1,9 @@
-//! A data folder at rest: checked and repaired, saved as a checkpoint and put back.
+//! A data folder at rest: checked and repaired, saved as a checkpoint and put back; what was received from a host erased.
 
 pub mod check;
 pub mod checkpoint;
+#[cfg(feature = "rocksdb")]
+pub mod erase;
 
 use std::path::Path;
 

@@ -82,6 +82,23 @@ pub struct CrawlLine<'a> {
     pub restored: bool,
 }
 
+/// What an erased line begins with; spaces and a brace follow, up to its former length.
+const ERASED: &str = "{\"erased\":true";
+
+/// What stands in the place of a line that is erased, of this length without its end.
+pub fn erased(length: usize) -> Vec<u8> {
+    let mut line = format!("{ERASED:width$}}}", width = length.saturating_sub(1)).into_bytes();
+    if line.len() > length {
+        line = vec![b' '; length]; // none of ours is so short
+    }
+    line
+}
+
+/// Whether a line was erased.
+pub fn is_erased(line: &[u8]) -> bool {
+    line.starts_with(ERASED.as_bytes())
+}
+
 impl<'a> CrawlLine<'a> {
     /// A line with time and URL; the rest is set by the caller.
     pub fn new(at: UnixMillis, url: &'a str) -> Self {

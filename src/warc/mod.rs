@@ -13,6 +13,7 @@
 //! | [`reader`], [`scan`], [`pick`], [`pages`] | reads WARC files, checks digests, reads one response by its place, or all of any file |
 //! | [`group`] | the records of one capture as they lie in their file |
 //! | [`robots`] | which robots.txt was in force at a moment, by the indexes |
+//! | [`filler`], [`recast`] | what takes the place of an erased record; records of a capture written once more as something else |
 //! | [`again`] | what a stored response says: content codings taken off, text, links, card |
 //!
 //! `docs/warc.md` tells users what is in the files.
@@ -25,6 +26,7 @@ pub mod date;
 pub mod digest;
 mod error;
 pub mod exchange;
+pub mod filler;
 pub mod folder;
 pub mod group;
 pub mod header;
@@ -38,6 +40,7 @@ pub mod page;
 pub mod pages;
 pub mod pick;
 pub mod reader;
+pub mod recast;
 pub mod record;
 pub mod repair;
 pub mod robots;

@@ -32,6 +32,17 @@ struct RevisitParts {
 }
 
 impl PageRecords {
+    /// Records of a capture that was stored before, in their order; `named`: its name, URL and date.
+    pub(super) fn carried(
+        records: Vec<RecordBytes>,
+        entry: CdxjEntry,
+        (id, url, date): (RecordId, String, UnixMillis),
+        payload: Option<WarcDigest>,
+    ) -> Self {
+        let parts = RevisitParts { id, url, date, ip: None, head: Vec::new() };
+        Self { records, entry, payload: payload.unwrap_or(WarcDigest([0; 20])), parts }
+    }
+
     /// The records; the first is the response or revisit, the one that is indexed.
     pub fn records(&self) -> &[RecordBytes] {
         &self.records

@@ -41,7 +41,7 @@ impl ReadError {
         *at
     }
 
-    pub(super) fn from_io(offset: u64, source: io::Error) -> Self {
+    pub(crate) fn from_io(offset: u64, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::UnexpectedEof => Self::Torn(offset),
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::Member(offset, source),

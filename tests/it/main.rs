@@ -27,6 +27,8 @@ mod depths;
 mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
+#[cfg(all(feature = "rocksdb", feature = "faults"))]
+mod erase;
 mod events;
 #[cfg(feature = "rocksdb")]
 mod export;

@@ -90,7 +90,7 @@ pub(super) struct FeedQuery {
     /// When there are none yet, so many seconds are waited for one.
     #[param(minimum = 0, maximum = 60)]
     wait: Option<u64>,
-    /// Only of these kinds, separated by commas: first, changed, unchanged, redirect, gone, failed, rejected.
+    /// Only of these kinds, separated by commas: first, changed, unchanged, redirect, gone, failed, rejected, erased.
     kind: Option<String>,
     /// Only of this host.
     host: Option<String>,

@@ -176,7 +176,7 @@ fn may_be(kind: FeedKind, words: &[Word]) -> bool {
         FeedKind::Redirect => *word == Word::Moved,
         FeedKind::Gone => *word == Word::Gone,
         FeedKind::Failed => *word == Word::Failed,
-        FeedKind::Unchanged | FeedKind::Rejected => false,
+        FeedKind::Unchanged | FeedKind::Rejected | FeedKind::Erased => false,
     };
     words.iter().any(of)
 }
@@ -218,7 +218,7 @@ fn word(kind: FeedKind, page: Option<&PageRecord>, before: Option<&PageRecord>) 
             (!same).then_some(Word::Moved)
         }
         FeedKind::Failed => Some(Word::Failed),
-        FeedKind::Unchanged | FeedKind::Rejected => None,
+        FeedKind::Unchanged | FeedKind::Rejected | FeedKind::Erased => None,
     }
 }
 

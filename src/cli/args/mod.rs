@@ -57,6 +57,8 @@ pub enum Command {
     CheckConfig(CheckArgs),
     /// Check that everything in a data folder fits together; repair it with --repair
     Check(Box<FolderArgs>),
+    /// Erase everything that was received from a host, in a data folder at rest, and write a certificate of it
+    Erase(Box<EraseArgs>),
     /// Write the pages of a data folder at rest in a form that others read (a running crawl: ctl export)
     Export(Box<ExportArgs>),
     /// Show what changed between two captures of a page, of a crawl at rest
@@ -215,6 +217,40 @@ pub struct FolderArgs {
     /// Mend what is found; without it nothing is changed
     #[arg(long)]
     pub repair: bool,
+    /// Search every file for what is left of a host that was erased
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["full", "repair"])]
+    pub erased: Option<String>,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress display, even in a terminal
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+/// Arguments of `lycosa erase`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    after_help = "Example: lycosa erase www.example.org --data crawl --dry-run\nIf it is ended early, the same command goes on."
+)]
+pub struct EraseArgs {
+    /// Its name, such as www.example.org
+    pub host: String,
+    /// Configuration file (TOML) of the crawl
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The data folder
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Only say what there is
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Leave the checkpoints, which still hold it
+    #[arg(long)]
+    pub keep_checkpoints: bool,
     /// JSON
     #[arg(long)]
     pub json: bool,

@@ -1,7 +1,9 @@
 //! The Store's part in the files beside the database: the line of a finished URL, and what the archive is told.
 
 use super::messages::Commit;
+use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
+use crate::config::Settings;
 use crate::crawl::node::Node;
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending};
@@ -79,11 +81,18 @@ pub(super) fn line_of<'c>(
 /// # Errors
 /// A prefix or host name that cannot be part of a file name.
 pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError> {
-    let settings = &node.crawl.rules.settings;
+    archive_settings_of(&node.crawl.rules.settings, &node.crawl.rules.host_name, &node.faults)
+}
+
+/// The same of a crawl at rest.
+///
+/// # Errors
+/// As [`archive_settings`].
+pub fn archive_settings_of(settings: &Settings, host: &str, faults: &Faults) -> Result<ArchiveSettings, WarcError> {
     let info = WarcInfo {
         software: concat!("Lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
         operator: settings.agent.contact.clone().unwrap_or_default(),
-        hostname: node.crawl.rules.host_name.clone(),
+        hostname: host.to_owned(),
         ip: own_address().map_or_else(String::new, |ip| ip.to_string()),
         user_agent: settings.agent.user_agent.clone(),
         robots: if settings.politeness.respect_robots { "obey" } else { "ignore" }.to_owned(),
@@ -93,11 +102,11 @@ pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError
     Ok(ArchiveSettings {
         dir: settings.warc_dir(),
         jsonl: settings.store.data_dir.join("crawl.jsonl"),
-        series: Series::new(&settings.store.warc_prefix, &node.crawl.rules.host_name)?,
+        series: Series::new(&settings.store.warc_prefix, host)?,
         limits: WarcLimits { max_size: settings.store.warc_max_size, max_age: settings.store.warc_max_age },
         compression: settings.store.compression,
         info,
-        faults: node.faults.clone(),
+        faults: faults.clone(),
     })
 }
 

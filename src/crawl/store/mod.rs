@@ -42,6 +42,7 @@ use crate::telemetry::metrics::Registry;
 use crate::warc::WarcError;
 use crate::warc::writer::Place;
 
+pub use files::archive_settings_of;
 pub use messages::{Close, Commit, TakeCheckpoint, Taken, room, room_taken};
 use messages::{GROUP, GROUP_BYTES};
 use open::Open;

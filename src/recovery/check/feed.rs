@@ -59,6 +59,8 @@ fn untold(pass: &mut Pass<'_>, mut told: Sorted, trimmed: bool) -> Result<()> {
             next = told.next_record().map_err(sorting())?;
         }
         let newest = newest.and_then(|record| FeedEntry::decode(record.get(SeenKey::LEN + 8..)?).ok());
+        // What was erased was told as that, and is not known any more.
+        let newest = newest.filter(|entry| entry.kind != FeedKind::Erased);
         let Some(entry) = entry_of(row.key, &row.value, newest.is_some()) else { continue };
         let fits = newest.map_or(trimmed, |newest| says(&newest, &entry));
         if !fits {

@@ -20,7 +20,7 @@ use crate::storage::tables::{Pages, Seen};
 use crate::storage::values::{DoneKind, PageRecord, UnsyncedLines, UrlState};
 use crate::storage::{Batch, read};
 use crate::warc::digest::WarcDigest;
-use crate::warc::jsonl::CrawlLine;
+use crate::warc::jsonl::{CrawlLine, is_erased};
 
 /// Longest line read, bytes.
 const MAX_LINE: u64 = 4 << 20;
@@ -79,6 +79,7 @@ impl Lines {
             files.lines += 1;
         }
         match serde_json::from_slice::<CrawlLine<'_>>(bytes) {
+            _ if is_erased(bytes) => {}
             Ok(line) if bytes.ends_with(b"\n") => {
                 let place = line.warc.zip(line.offset).map(|(file, offset)| (file.into_owned(), offset));
                 self.ready.push(Line { url: line.url.into_owned(), place });
@@ -298,7 +299,7 @@ impl Appendix {
 }
 
 /// What the capture knows of it.
-fn line_of(page: &PageRecord) -> CrawlLine<'_> {
+pub fn line_of(page: &PageRecord) -> CrawlLine<'_> {
     let mut line = CrawlLine::new(page.fetched, &page.url);
     line.reason = match mark_of_page(page) {
         UrlState::Done { how: DoneKind::Duplicate, .. } => Some("revisit".into()),

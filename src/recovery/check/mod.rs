@@ -49,6 +49,8 @@ pub use derived::Derived;
 pub use files::ArchivePlace;
 use files::Files;
 use judge::Totals;
+#[cfg(feature = "rocksdb")]
+pub(in crate::recovery) use lines::line_of;
 pub use pass::Event;
 use pass::Pass;
 pub use report::{Fault, FilesRead, Note, Report, Told};

@@ -18,7 +18,7 @@
 
 pub mod carry;
 mod error;
-mod files;
+pub(in crate::recovery) mod files;
 mod lines;
 pub mod make;
 pub mod manifest;

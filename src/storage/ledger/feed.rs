@@ -48,7 +48,7 @@ impl Ledger {
         self.put_entry(txn, &FeedEntry { kind: FeedKind::Rejected, at: now, page, captured: None, why });
     }
 
-    fn put_entry(&mut self, txn: &mut Txn<'_>, entry: &FeedEntry) -> u64 {
+    pub(super) fn put_entry(&mut self, txn: &mut Txn<'_>, entry: &FeedEntry) -> u64 {
         self.counters.fed += 1;
         let key = FeedKey { number: self.counters.fed };
         debug_assert!(!matches!(txn.get::<Feed>(&key), Ok(Some(_))), "I10: the number {} is taken", key.number);

@@ -6,6 +6,7 @@
 mod again;
 mod change;
 mod counts;
+mod erase;
 mod failures;
 mod feed;
 mod hosts;

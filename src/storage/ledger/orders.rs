@@ -65,7 +65,7 @@ impl Ledger {
     }
 
     /// Takes a waiting URL out of its queue, or out of the retries. Gives the way to it too.
-    fn take_out(&mut self, txn: &mut Txn<'_>, seen: SeenKey) -> Result<Option<(QueueEntry, Reach)>> {
+    pub(super) fn take_out(&mut self, txn: &mut Txn<'_>, seen: SeenKey) -> Result<Option<(QueueEntry, Reach)>> {
         let Some(UrlState::Waiting { rank, order, reach, due }) = txn.get::<Seen>(&seen)? else { return Ok(None) };
         let at = seen.host_crawl().host_at();
         let entry = match due {

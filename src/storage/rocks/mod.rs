@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 use rocksdb::checkpoint::Checkpoint;
-use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteBatch, properties};
+use rocksdb::{
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, ReadOptions, WriteBatch, properties,
+};
 
 use options::Budget;
 pub use options::RocksOptions;
@@ -105,6 +107,38 @@ impl RocksStorage {
             state.failed.get_or_insert_with(|| error.to_string());
         }
         result
+    }
+
+    /// Writes all that lives anew, down to the last level, so that what was deleted is on the disk no more: neither in a table nor in
+    /// the log.
+    ///
+    /// # Errors
+    /// The engine's own.
+    pub fn rewrite(&self, mut told: impl FnMut(Family) -> bool) -> Result<(), StorageError> {
+        const DOING: &str = "writing the tables anew";
+        self.flush()?;
+        self.change(DOING, |db| {
+            let mut how = CompactOptions::default();
+            how.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+            how.set_exclusive_manual_compaction(true);
+            for family in Family::ALL {
+                if told(*family) {
+                    db.compact_range_cf_opt(column(db, *family)?, None::<&[u8]>, None::<&[u8]>, &how);
+                }
+            }
+            Ok(())
+        })?;
+        self.sync()
+    }
+
+    /// The table files that belong to the database, by name.
+    ///
+    /// # Errors
+    /// The engine's own.
+    pub fn tables(&self) -> Result<Vec<String>, StorageError> {
+        const DOING: &str = "listing the tables";
+        let files = self.with(DOING, |db| db.live_files().map_err(engine(DOING)))?;
+        Ok(files.into_iter().map(|file| file.name.trim_start_matches('/').to_owned()).collect())
     }
 
     /// A property of the whole database or the sum of a family's.

@@ -22,6 +22,8 @@ codes! {
         Failed = 6, "failed";
         /// It was turned away after all.
         Rejected = 7, "rejected";
+        /// All that was received of it was erased on somebody's word: the entry has ids only.
+        Erased = 8, "erased";
     }
 }
 

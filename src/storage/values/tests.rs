@@ -247,9 +247,9 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
 }
 
-/// The format on disk may not change without a new version: these bytes were written by format 6.
+/// The format on disk may not change without a new version: these bytes were written by format 7.
 #[test]
-fn format_6_writes_these_bytes() {
+fn format_7_writes_these_bytes() {
     let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
     let way = |depth, limit| Reach { depth, limit };
     let waiting = UrlState::Waiting { rank: 2, order: 300, reach: way(1, None), due: None };

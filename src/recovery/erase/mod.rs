@@ -1,0 +1,180 @@
+//! Erases what was received from one host, in a data folder at rest, and proves it (`lycosa erase`, docs/erasure.md).
+//!
+//! | file | concept |
+//! |---|---|
+//! | `host` | which host: what is of it, and what only names it |
+//! | `look` | counts all of it, everywhere in the folder: before, after, and for `check --erased` |
+//! | `note` | the file `ERASING`: what is under way, so that a second run goes on |
+//! | `walk` | the records of a WARC, one after the other, past damage |
+//! | `others` | captures of others that rely on one of the host's get records of their own |
+//! | `archive`, `lines` | records and lines are overwritten at equal length, index lines go |
+//! | `database` | keys go, out of all counts too; all tables are written anew |
+//! | `beside` | index, filter, checkpoints, list of copies |
+//! | `certificate` | what is told of it in the end |
+//!
+//! Each step finds by itself what is still to be done, so it may be done again after a kill. Where bytes are overwritten in place the
+//! note says which, before the first of them changes: half an overwritten record could not be read.
+
+mod archive;
+mod beside;
+mod certificate;
+mod database;
+mod error;
+mod host;
+mod lines;
+mod look;
+mod note;
+mod others;
+mod walk;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::base::fault::Faults;
+use crate::base::time::UnixMillis;
+use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::rank::Ranker;
+use crate::recovery::checkpoint::{Shelf, files, swap};
+use crate::storage::ledger::LedgerRules;
+use crate::storage::values::{FileLengths, Format, RunState};
+use crate::storage::{RocksStorage, Storage, read};
+use crate::warc::archive::ArchiveSettings;
+use crate::warc::folder::{Claim, claim};
+
+use certificate::Changed;
+pub use certificate::{Certificate, FOLDER};
+pub use error::{EraseError, Result};
+pub use host::Host;
+pub use look::{Count, Found, Look};
+use note::Note;
+pub use note::is_pending;
+
+/// What is to be erased, and where.
+pub struct Erase {
+    /// The data folder, its archive and its checkpoints.
+    pub look: Look,
+    /// How records that must be written once more are written.
+    pub archive: ArchiveSettings,
+    /// The checkpoints.
+    pub shelf: Shelf,
+    /// Leave the checkpoints, which still hold what is erased.
+    pub keep_checkpoints: bool,
+    /// Places in queues.
+    pub ranker: Ranker,
+    /// Rejected URLs are kept in full.
+    pub keep_rejected: bool,
+    /// The moment it was asked for.
+    pub now: UnixMillis,
+    /// Set when it is to end between two steps.
+    pub stop: Arc<AtomicBool>,
+    /// Fault points.
+    pub faults: Faults,
+}
+
+/// Told now and then: what is being done, and how much of it is.
+pub type Tell<'t> = &'t mut dyn FnMut(&str, u64);
+
+/// An erasure under way.
+struct Work<'w> {
+    erase: &'w Erase,
+    storage: &'w RocksStorage,
+    host: &'w Host,
+    rules: LedgerRules,
+    note: Note,
+    tell: Tell<'w>,
+}
+
+impl Erase {
+    /// The data folder.
+    fn data(&self) -> &Path {
+        &self.look.data
+    }
+
+    /// Erases, or goes on with it; [`certify`](Self::certify) comes after. The folder is the caller's alone: `storage` holds its lock.
+    ///
+    /// # Errors
+    /// [`EraseError`]; the same call goes on from there.
+    pub fn run(&self, storage: &RocksStorage, host: &Host, tell: Tell<'_>) -> Result<()> {
+        swap::settle(self.data(), &self.faults)?;
+        let _claim = self.claimed(storage)?;
+        let note = self.noted(storage, host, tell)?;
+        let rules = self.ledger_rules(storage)?;
+        let mut work = Work { erase: self, storage, host, rules, note, tell };
+        work.finish_fill()?;
+        work.block()?;
+        work.others()?;
+        work.archive()?;
+        work.lines()?;
+        work.database()?;
+        work.beside()
+    }
+
+    /// Looks at everything once more, and writes down what was done. `storage`: opened once more after [`run`](Self::run), by which the
+    /// engine has let go of every file that is its no longer.
+    ///
+    /// # Errors
+    /// [`EraseError`]; then [`run`](Self::run) comes first again.
+    pub fn certify(&self, storage: &RocksStorage, host: &Host, tell: Tell<'_>) -> Result<Certificate> {
+        let note = Note::read(self.data())?.filter(|note| note.is_of(host));
+        let note = note.ok_or_else(|| EraseError::Another(self.data().to_owned()))?;
+        let after = self.look.all(storage, host, &self.stop, tell)?;
+        let mut changed = Vec::new();
+        for (file, before) in &note.files {
+            let (bytes, sha256) = files::digest(&self.look.warc.join(file), u64::MAX)?;
+            changed.push(Changed { file: file.clone(), bytes, before: before.clone(), after: sha256 });
+        }
+        let certificate = Certificate::of(&note, after, changed);
+        certificate.write(self.data())?;
+        self.faults.check("erase.certified")?;
+        Note::remove(self.data())?;
+        Ok(certificate)
+    }
+
+    fn claimed(&self, storage: &dyn Storage) -> Result<Option<Claim>> {
+        let format = read::meta::<Format>(storage, ())?;
+        Ok(format.map(|format| claim(&self.look.warc, format.seed)).transpose()?)
+    }
+
+    /// The note of an erasure of this host that did not come to its end, or a new one.
+    fn noted(&self, storage: &RocksStorage, host: &Host, tell: Tell<'_>) -> Result<Note> {
+        if let Some(note) = Note::read(self.data())? {
+            return if note.is_of(host) { Ok(note) } else { Err(EraseError::Another(self.data().to_owned())) };
+        }
+        let lengths = read::meta::<FileLengths>(storage, ())?;
+        let unsynced = read::unsynced(storage, 1)?.len() + read::unsynced_lines(storage, 1)?.len();
+        if unsynced > 0 || lengths.is_some_and(|lengths| lengths.warc.is_some()) {
+            return Err(EraseError::Unclean(self.data().to_owned()));
+        }
+        let before = self.look.all(storage, host, &self.stop, tell)?;
+        let note = Note::begin(host, self.now, before);
+        note.write(self.data())?;
+        self.faults.check("erase.noted")?;
+        Ok(note)
+    }
+
+    fn ledger_rules(&self, storage: &dyn Storage) -> Result<LedgerRules> {
+        let seed = read::meta::<Format>(storage, ())?.map_or(0, |format| format.seed);
+        let run = read::meta::<RunState>(storage, ())?;
+        Ok(LedgerRules {
+            crawl: CrawlId::default(),
+            prints: Fingerprinter::new(seed),
+            ranker: self.ranker.clone(),
+            keep_rejected: self.keep_rejected,
+            generation: run.map_or(0, |run| run.rules),
+            max_depth: None,
+        })
+    }
+}
+
+impl Work<'_> {
+    /// Ends here when that is wished: between two steps nothing is half done.
+    fn may_go_on(&self) -> Result<()> {
+        if self.erase.stop.load(Ordering::Acquire) { Err(EraseError::Interrupted) } else { Ok(()) }
+    }
+
+    /// A file of the archive.
+    fn in_archive(&self, name: &str) -> PathBuf {
+        self.erase.look.warc.join(name)
+    }
+}

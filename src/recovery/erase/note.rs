@@ -1,0 +1,102 @@
+//! The file `ERASING`: an erasure is under way. It says of which host by a digest only, what was there before, and which bytes are being
+//! overwritten.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::{EraseError, Found, Host, Result};
+use crate::base::time::UnixMillis;
+use crate::recovery::checkpoint::files;
+use crate::recovery::if_there;
+use crate::warc::date::digits17;
+
+const NAME: &str = "ERASING";
+/// The form of the note.
+const FORMAT: u32 = 1;
+
+/// Whether an erasure in a data folder did not come to its end: no crawl may begin there.
+pub fn is_pending(data: &Path) -> bool {
+    data.join(NAME).exists()
+}
+
+/// Bytes of one file that are overwritten next.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Fill {
+    /// A file of the archive by its name; none for `crawl.jsonl`.
+    pub file: Option<String>,
+    /// Where they begin, and how many they are.
+    pub ranges: Vec<(u64, u64)>,
+}
+
+/// The note.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    format: u32,
+    /// Name of the certificate.
+    pub id: String,
+    /// Sixteen random bytes, and the SHA-256 of them and the host's name.
+    pub salt: String,
+    pub digest: String,
+    pub began_ms: u64,
+    pub before: Found,
+    /// Digests of the archive's files before the first byte was changed.
+    pub files: BTreeMap<String, String>,
+    /// Checkpoints that were removed.
+    pub checkpoints: Vec<String>,
+    /// Where copies of the changed files are that are to be made again.
+    pub copies: Vec<String>,
+    pub fill: Fill,
+}
+
+/// Shows by whom a name is known that it is the one.
+pub fn digest(salt: &str, name: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(format!("{salt}{name}")))
+}
+
+impl Note {
+    pub fn begin(host: &Host, now: UnixMillis, before: Found) -> Self {
+        let salt = Uuid::new_v4().simple().to_string();
+        let digest = digest(&salt, &host.name);
+        let id = format!("{}-{}", digits17(now), digest.get(..8).unwrap_or_default());
+        let (files, checkpoints, copies, fill) = Default::default();
+        Self { format: FORMAT, id, salt, digest, began_ms: now.0, before, files, checkpoints, copies, fill }
+    }
+
+    pub fn began(&self) -> UnixMillis {
+        UnixMillis(self.began_ms)
+    }
+
+    /// True when it is of this host.
+    pub fn is_of(&self, host: &Host) -> bool {
+        self.digest == digest(&self.salt, &host.name)
+    }
+
+    /// The note of a data folder, if there is one.
+    pub fn read(data: &Path) -> Result<Option<Self>> {
+        let path = data.join(NAME);
+        let Some(bytes) = if_there(fs::read(&path)).map_err(EraseError::io("read", &path))? else { return Ok(None) };
+        let wrong = |problem: String| EraseError::Note { path: path.clone(), problem };
+        let note: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(e.to_string()))?;
+        if note.format == FORMAT { Ok(Some(note)) } else { Err(wrong(format!("it has the form {}", note.format))) }
+    }
+
+    /// Brings it to the disk, whole or not at all.
+    pub fn write(&self, data: &Path) -> Result<()> {
+        let path = data.join(NAME);
+        let bytes = serde_json::to_vec(self).map_err(|e| EraseError::io("write", &path)(e.into()))?;
+        Ok(files::write_whole(&path, &bytes)?)
+    }
+
+    pub fn remove(data: &Path) -> Result<()> {
+        let path = data.join(NAME);
+        if_there(fs::remove_file(&path)).map_err(EraseError::io("remove", &path))?;
+        Ok(files::sync_dir(data)?)
+    }
+}
