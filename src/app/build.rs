@@ -25,12 +25,9 @@ use crate::crawl::slot::Slots;
 use crate::crawl::state::{Crawl, Epoch, FilterFacts, Progress, Switches};
 use crate::crawl::strikes::Strikes;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
-use crate::domain::url::PageUrl;
 use crate::net::dns::Resolver;
 use crate::sink::Served;
-use crate::storage::keys::KeyRange;
 use crate::storage::ledger::counters;
-use crate::storage::tables::Seeds as SeedTable;
 use crate::storage::txn::Txn;
 use crate::storage::values::{ClockState, Format, RunState};
 use crate::storage::{Storage, read};
@@ -41,14 +38,13 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     std::fs::create_dir_all(&spill).map_err(io(format!("making the folder {}", spill.display())))?;
     let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
-    let rules = Rules::new(settings, host_name).reading(parts.modules.clone());
+    let rules = Rules::new(settings, host_name).reading(parts.modules.clone()).knowing(&*parts.storage)?;
     time::take_up(&*parts.storage, &parts.clock)?;
     let at_start = live::at_start(&*parts.storage, &rules, parts.clock.date())?;
     let start_sequence = parts.storage.sequence();
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
     let (strikes, paused) = (Strikes::open(&rules.settings.store.data_dir), paused(&rules.settings));
-    let seeds = rules.seeds();
-    made(rules, parts, (at_start.live, seeds), Begun { start_sequence, last_stop, strikes, paused })
+    made(rules, parts, at_start.live, Begun { start_sequence, last_stop, strikes, paused })
 }
 
 /// The node of a crawl that is at rest, or of none: what a crawl left can be looked at with it, by the rules that it had or by others.
@@ -66,18 +62,10 @@ pub fn at_rest(settings: Settings, storage: Arc<dyn Storage>) -> Result<Node, St
         placement: Placement::Together,
         modules: MimeModules::default(),
     };
-    let rules = Rules::new(settings, String::new());
+    let rules = Rules::new(settings, String::new()).knowing(&*parts.storage)?;
     let at_start = live::at_start(&*parts.storage, &rules, parts.clock.date())?;
-    let mut seeds = rules.seeds();
-    if seeds.is_empty() {
-        let kept = read::scan::<SeedTable>(&*parts.storage, &KeyRange::all(), KEPT_SEEDS)?;
-        seeds.extend(kept.iter().filter_map(|(_, seed)| PageUrl::from_canonical(&seed.url).ok()));
-    }
-    made(rules, &parts, (at_start.live, seeds), Begun::default())
+    made(rules, &parts, at_start.live, Begun::default())
 }
-
-/// Seeds that a crawl at rest is known by when its settings name none.
-const KEPT_SEEDS: usize = 100_000;
 
 /// How a run has begun.
 #[derive(Default)]
@@ -88,10 +76,10 @@ struct Begun {
     paused: bool,
 }
 
-fn made(rules: Rules, parts: &Parts, (live, seeds): (Live, Vec<PageUrl>), begun: Begun) -> Result<Node, StartError> {
+fn made(rules: Rules, parts: &Parts, live: Live, begun: Begun) -> Result<Node, StartError> {
     let (id, prints) = (CrawlId::default(), Fingerprinter::new(parts.seed));
     let joined = read::joined_hosts(&*parts.storage, id)?;
-    let scope = rules.scope(&live.settings, &seeds, joined.iter().map(String::as_str))?;
+    let scope = rules.scope(&live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
     let s = &rules.settings;
     s.learn_words()?;
     let net = Net {

@@ -35,6 +35,12 @@ pub(super) async fn begin(node: &Arc<Node>) -> Vec<RejectedSeed> {
             let (runs, new, known) = (run.map_or(1, |r| r.runs), report.accepted, report.known);
             log::info!("crawl begins: run={runs} new_seeds={new} known_seeds={known}");
             let live = node.crawl.live();
+            let kept = node.crawl.rules.seeds().len();
+            if live.settings.crawl.seeds.is_empty() && kept > 0 {
+                log::info!(
+                    "no seeds in the settings: the scope is that of the seeds that the crawl knows: seeds={kept}"
+                );
+            }
             let crawl = &live.settings.crawl;
             if crawl.seeds.is_empty() && !crawl.until_done && node.crawl.counters().queued == 0 {
                 log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");

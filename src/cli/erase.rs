@@ -34,8 +34,11 @@ pub fn run(args: &EraseArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
     if args.dry_run {
         let (host, found) = looked(&settings, &args.host, args.no_progress)?;
-        let text =
-            if args.json { format!("{}\n", json!(found)) } else { format!("there is of {host}:\n{}", table(&found)) };
+        let text = match (args.json, found.is_nothing()) {
+            (true, _) => format!("{}\n", json!(found)),
+            (false, true) => format!("nothing of {host} is here\n{}", beside(&found)),
+            (false, false) => format!("there is of {host}:\n{}", table(&found)),
+        };
         return unless_gone(out.write_all(text.as_bytes())).map(|()| Exit::Done);
     }
     let certificate = erased(args, &settings)?;
@@ -113,7 +116,19 @@ fn erased(args: &EraseArgs, settings: &Settings) -> Result<Certificate, CliError
 }
 
 fn look_of(settings: &Settings) -> Look {
-    Look { data: settings.store.data_dir.clone(), warc: settings.warc_dir(), checkpoints: settings.checkpoint_dir() }
+    let (data, checkpoints) = (settings.store.data_dir.clone(), settings.checkpoint_dir());
+    Look { data, warc: settings.warc_dir(), checkpoints, in_index }
+}
+
+/// One that cannot be read may have pages of any host.
+#[cfg(feature = "search")]
+fn in_index(data: &Path, host: &str) -> bool {
+    crate::index::Folder::of(data).has_host(host)
+}
+
+#[cfg(not(feature = "search"))]
+fn in_index(_: &Path, _: &str) -> bool {
+    true
 }
 
 fn no_crawl(dir: &Path) -> CliError {
@@ -176,7 +191,10 @@ fn told(certificate: &Certificate, data: &Path) -> String {
         );
     }
     for copy in copies_to_replace {
-        let _ = writeln!(text, "  a copy that is to be made again: {}", escaped(copy));
+        let _ = writeln!(text, "  a copy elsewhere holds it still: {}", escaped(copy));
+    }
+    if !before.elsewhere.is_empty() {
+        text += "  what is not here any more cannot be erased by this program: do it where the copies are\n";
     }
     if !certificate.erased {
         let _ = write!(text, "left:\n{}", counts(after));

@@ -101,7 +101,7 @@ fn told(args: &ExportArgs, manifest: &Manifest, unshown: u64) -> String {
         text += &format!("not read of {n}, which the manifest names; the first: {url}: {why}\n");
     }
     if unshown > 0 {
-        let them = counted(unshown, "entry");
+        let them = counted(unshown, "entry").replace("entrys", "entries");
         text +=
             &format!("{them} behind these wait for the next start of the crawl: it ended before they were synced\n");
     }

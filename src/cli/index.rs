@@ -55,9 +55,6 @@ pub fn run(args: &IndexArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-/// Said of an index that cannot be gone on with.
-const OTHER: &str = "; it is of another state of this crawl: `lycosa index build` makes it anew";
-
 /// For programs, and for people.
 type Told = (Value, String);
 
@@ -128,6 +125,17 @@ impl AtRest {
         Ok(stand == Stand::default() || stand.goes_on(&self.log, &HEXLOWER.encode(&self.log.id), self.high))
     }
 
+    /// Why an index cannot be gone on with, and what to do.
+    pub fn other(&self, reader: &Reader) -> Result<&'static str, CliError> {
+        Ok(match reader.stand().map_err(unread)?.unwrap_or_default().has_same_words() {
+            true => "is of another state of this crawl: `lycosa index build` makes it anew",
+            false => {
+                "was made with other words (index.dictionary): name the crawl's configuration with --config FILE; if it is \
+                 the words that have changed, `lycosa index build --config FILE` makes it anew"
+            }
+        })
+    }
+
     fn status(&self) -> Result<Told, CliError> {
         let Some((number, reader)) = self.answering()? else {
             return Ok((json!({ "generation": null, "documents": 0 }), "there is no index\n".into()));
@@ -142,8 +150,12 @@ impl AtRest {
         let of = counted(documents, "document");
         let built = if building.is_empty() { "" } else { "; a new one is being built" };
         let size = human_size(bytes);
-        let built = if self.is_of_this_crawl(&reader)? { built } else { OTHER };
-        let text = format!("generation {number:04}: {of} up to entry {seq}, {behind} entries behind, {size}{built}\n");
+        let mut text = format!("generation {number:04}: {of} up to entry {seq}, {behind} entries behind, {size}");
+        match self.is_of_this_crawl(&reader)? {
+            true => text += built,
+            false => text += &format!("; it {}", self.other(&reader)?),
+        }
+        text.push('\n');
         Ok((value, text))
     }
 

@@ -32,8 +32,7 @@ pub fn run(args: &SearchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
         CliError::usage(format!("{dir} has no index; `lycosa index build --data {dir}` makes one"))
     })?;
     if !at_rest.is_of_this_crawl(&reader)? {
-        let why = "the index is of another state of this crawl; `lycosa index build` makes it anew";
-        return Err(CliError::usage(why));
+        return Err(CliError::usage(format!("the index {}", at_rest.other(&reader)?)));
     }
     let orders = Orders::load(&at_rest.storage, CrawlId::default(), &at_rest.prints).map_err(super::check::refused)?;
     let blocked = orders.all().into_iter().filter(|(_, orders)| orders.blocked.is_some());

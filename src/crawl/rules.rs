@@ -12,9 +12,15 @@ use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
+use crate::storage::keys::KeyRange;
 use crate::storage::ledger::LedgerRules;
+use crate::storage::tables::Seeds;
+use crate::storage::{Storage, StorageError, read};
 use crate::warc::again::Again;
 use crate::warc::exchange::Tools;
+
+/// Seeds that a crawl is known by when its settings name none.
+const KEPT_SEEDS: usize = 100_000;
 
 /// The rules of a run that hold to its end, ready for use. Those that may change are in [`Live`](crate::crawl::live::Live).
 pub struct Rules {
@@ -38,6 +44,8 @@ pub struct Rules {
     pub spill_dir: PathBuf,
     /// This machine's name, for the WARC files.
     pub host_name: String,
+    /// Seeds that the crawl knows, where the settings name none.
+    kept: Vec<PageUrl>,
 }
 
 /// The rules of one host.
@@ -63,6 +71,7 @@ impl Rules {
             modules: MimeModules::default(),
             spill_dir: settings.store.data_dir.join("spill"),
             host_name,
+            kept: Vec::new(),
             settings,
         }
     }
@@ -101,9 +110,25 @@ impl Rules {
         }
     }
 
-    /// The seeds of the settings.
+    /// The seeds of the settings; where these name none, those that the crawl knows already: who starts it without them means it as it is.
     pub fn seeds(&self) -> Vec<PageUrl> {
-        self.settings.crawl.seeds.iter().filter_map(|s| self.canon.parse(&s.url).ok()).collect()
+        match self.settings.crawl.seeds.as_slice() {
+            [] => self.kept.clone(),
+            named => named.iter().filter_map(|s| self.canon.parse(&s.url).ok()).collect(),
+        }
+    }
+
+    /// With what the database knows of seeds, if the settings name none.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn knowing(self, storage: &dyn Storage) -> Result<Self, StorageError> {
+        if !self.settings.crawl.seeds.is_empty() {
+            return Ok(self);
+        }
+        let known = read::scan::<Seeds>(storage, &KeyRange::all(), KEPT_SEEDS)?;
+        let kept = known.iter().filter_map(|(_, seed)| PageUrl::from_canonical(&seed.url).ok()).collect();
+        Ok(Self { kept, ..self })
     }
 
     /// The scope that `settings` draw around the run's seeds, with what joined it before and is kept.

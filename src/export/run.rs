@@ -103,7 +103,7 @@ fn begin(log: &FeedLog, select: &Select, shown: u64) -> Result<u64, ExportError>
         }
         Stand::Other { common } => asked(format!(
             "entry {after} is of another feed than this one ({}), whose entries end at {shown}: the crawl was put back to a former \
-             state; what both have ends at {common}: go on with --after {common}",
+             state, or number or --log are of another crawl; what both have ends at {common}: go on with --after {common}",
             HEXLOWER.encode(&log.id)
         )),
         Stand::Trimmed { oldest } => asked(format!(

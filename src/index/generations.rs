@@ -144,6 +144,15 @@ impl Folder {
         folders.filter_map(said).collect()
     }
 
+    /// Whether a generation has pages of a host, also such as were replaced since; true when one cannot be read.
+    pub fn has_host(&self, host: &str) -> bool {
+        self.numbers().into_iter().any(|number| {
+            let dir = self.generation(number);
+            // Damaged bytes make the library panic in places.
+            std::panic::catch_unwind(|| Reader::open(&dir)?.has_host(host)).ok().and_then(Result::ok).unwrap_or(true)
+        })
+    }
+
     fn look(&self, number: u32, log: &FeedLog, id: &str, shown: u64) -> Found {
         let dir = self.generation(number);
         // Damaged bytes make the library panic in places.

@@ -76,6 +76,15 @@ impl Reader {
         look().map_err(|e| self.failed(e))
     }
 
+    /// Whether any document, one that was replaced too, is of a host.
+    ///
+    /// # Errors
+    /// [`IndexError`]: it cannot be read.
+    pub fn has_host(&self, host: &str) -> Result<bool, IndexError> {
+        let found = self.searcher().doc_freq(&Term::from_field_text(self.fields.host, host));
+        found.map(|documents| documents > 0).map_err(|e| self.failed(e))
+    }
+
     /// Documents that can be found.
     pub fn documents(&self) -> u64 {
         self.searcher().num_docs()

@@ -339,7 +339,7 @@ fn a_running_crawl_makes_exports_beside_its_work_and_hands_them_out_as_they_woul
     until_requests(&sandbox, &crawl.daemon, 40);
     let (code, told) = crawl.ctl(&["export", "jsonl", "--name", "early.jsonl.zst", "--all"]);
     assert!(
-        code == 0 && told.contains("early.jsonl.zst: ") && told.contains("go on with: lycosa ctl export"),
+        code == 0 && told.contains("early.jsonl.zst: ") && told.contains("the next one goes on with: --after "),
         "{told}"
     );
     let early = out.join("early.jsonl.zst");

@@ -7,6 +7,8 @@ use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
 use lycosa::testweb::TestWebConfig;
 
+use crate::sandbox::Sandbox as Alone;
+use crate::site::{Site, html, none};
 use crate::support::{Ended, Sandbox, truth_any};
 
 fn web() -> TestWebConfig {
@@ -120,4 +122,28 @@ mod on_disk {
         }
         whole(&sandbox);
     }
+}
+
+#[test]
+fn a_start_that_names_no_seed_has_the_scope_of_those_that_the_crawl_knows() {
+    let site = Site::http(|_, path| match path {
+        "/" => html("<a href=/a>a</a>"),
+        "/a" => html("<a href=/b>b</a><a href=http://other.test/>o</a>"),
+        "/b" => html("the end"),
+        _ => none(),
+    });
+    let mut sandbox = Alone::alone(&format!(
+        "admin.listen = \"127.0.0.1:0\"\nnet.allow = [\"127.0.0.1/32:{}\"]\ndns.overrides = {{ \"*.test\" = \"{}\" }}\n\
+         disk.pause_below = \"1MB\"\ndisk.reserve = 0\npoliteness.min_delay = \"1ms\"\nstore.memory = \"32MiB\"\n",
+        site.port(),
+        site.address
+    ));
+    let first = ["--seed", "http://own.test/", "--max-pages", "1", "--until-done"];
+    for more in [&first[..], &["--until-done"]] {
+        let mut crawl = sandbox.start(more, None);
+        assert_eq!(crawl.wait().code(), Some(0), "{}", crawl.log());
+    }
+    let mut asked = site.asked();
+    asked.retain(|asked| !asked.ends_with("/robots.txt"));
+    assert_eq!(asked, ["own.test /", "own.test /a", "own.test /b"]);
 }

@@ -370,6 +370,7 @@ impl Life<'_> {
     }
 
     fn caught_up(&self) {
+        self.answers();
         let caught_up = self.told.tell(|told| {
             told.doing = Doing::Waiting;
             std::mem::take(&mut told.catches_up)
@@ -381,7 +382,7 @@ impl Life<'_> {
 
     /// The run ends before all is handed on.
     fn left(&self, shown: u64) {
-        let left = shown.saturating_sub(self.acknowledged());
+        let left = self.node.crawl.counters().fed.max(shown).saturating_sub(self.acknowledged());
         log::warn!(
             "the run ends before a sink has taken all; the next one goes on: sink={} left={left}",
             self.section.name
@@ -403,6 +404,7 @@ impl Life<'_> {
             written => written?,
         };
         self.in_hand.set(None);
+        self.answers();
         self.node.faults.check("sink.written")?;
         let without_capture = if self.section.kind == SinkKind::Jsonl { written.counts.without_capture } else { 0 };
         self.told.tell(|told| told.sent += written.counts.pages + without_capture);

@@ -171,6 +171,7 @@ fn failure(node: &Node, nth: usize, why: &str, rest: Duration) {
         told.doing = Doing::Resting;
         told.failures += 1;
         told.error = Some(why.to_owned());
+        told.away_since.get_or_insert(node.clock.date());
     });
     node.telemetry.troubles.note(node.clock.now(), trouble::SINK, format!("{}: {why}", sink.name));
     log::warn!("a sink waits: sink={} again_in_s={} error={why}", sink.name, rest.as_secs());

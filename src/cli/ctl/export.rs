@@ -87,14 +87,14 @@ pub(super) fn make(as_json: bool, door: &Door, args: &ExportArgs, out: &mut dyn 
 
 fn told(job: &JobView) -> Result<String, CliError> {
     let name = escaped(job.result["name"].as_str().unwrap_or_default());
-    let Manifest { format, counts, files, feed, .. } = serde_json::from_value(job.result.clone()).map_err(unread)?;
+    let Manifest { counts, files, feed, .. } = serde_json::from_value(job.result.clone()).map_err(unread)?;
     let size = human_size(files.iter().map(|file| file.bytes).sum());
     let (pages, in_files) = (counted(counts.pages, "page"), counted(files.len() as u64, "file"));
     let not_read = match counts.unread {
         0 => String::new(),
         n => format!("not read of {}, which its manifest names\n", counted(n, "page")),
     };
-    let next = format!("go on with: lycosa ctl export {format} --after {} --log {}\n", feed.last, escaped(&feed.log));
+    let next = format!("the next one goes on with: --after {} --log {}\n", feed.last, escaped(&feed.log));
     Ok(format!("{name}: {pages} of {} entries, {in_files}, {size}\n{not_read}{next}", counts.entries))
 }
 

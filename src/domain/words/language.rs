@@ -9,6 +9,8 @@ use crate::domain::text::cut_at;
 const SAMPLE: usize = 2 * 1024;
 /// What is guessed of fewer letters, a Han character counting two, does not stand against what a page declares.
 const SURE: usize = 200;
+/// The same where the script alone tells: a text of Han is not English, however short.
+const SURE_BY_SCRIPT: usize = 40;
 
 /// The language of a page, as ISO 639-1 has it, or else ISO 639-3: what it declares (BCP 47: `zh-Hant-TW` is `zh`), unless its `text`
 /// is surely in another; without a declaration what the text is in, when that is clear. Of the text 2 KiB count.
@@ -24,12 +26,20 @@ pub fn language(text: &str, declared: Option<&str>) -> Option<String> {
         seen.map(|info| (short(info.lang()), true))
     });
     match (declared, seen) {
-        (Some(declared), Some((seen, true))) if scripts.letters() >= SURE && contradicts(&declared, seen) => {
+        (Some(declared), Some((seen, true)))
+            if scripts.letters() >= sure(&declared, seen) && contradicts(&declared, seen) =>
+        {
             Some(seen.into())
         }
         (Some(declared), _) => Some(declared),
         (None, seen) => seen.map(|(seen, _)| seen.into()),
     }
+}
+
+/// Letters from which on a guess stands against a declaration.
+fn sure(declared: &str, seen: &str) -> usize {
+    let han = ["zh", "ja", "ko", "yue", "lzh", "wuu"];
+    if matches!(seen, "zh" | "ja") && !han.contains(&declared) { SURE_BY_SCRIPT } else { SURE }
 }
 
 /// A language that the detector does not know cannot be contradicted by it.

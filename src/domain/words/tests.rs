@@ -117,6 +117,8 @@ fn a_declared_language_holds_unless_the_text_is_surely_in_another() {
         (&chinese, Some("zh-Hant-TW"), Some("zh")),
         (&chinese, Some("en"), Some("zh")),
         ("狼蛛", Some("en"), Some("en")),
+        ("狼蛛不结网捕食，而是追逐猎物，或者在洞口等待。", Some("en"), Some("zh")),
+        ("狼蛛不结网捕食，而是追逐猎物，或者在洞口等待。", Some("ja"), Some("ja")),
         ("これはクモの種類です。", None, Some("ja")),
         ("systemd环境下，可以用networkd来配置网络。", None, Some("zh")),
         ("The word for spider is 蜘蛛, as everybody knows.", None, Some("en")),

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -38,12 +39,17 @@ impl Work<'_> {
     /// All files of the archive.
     pub(super) fn archive(&mut self) -> Result<()> {
         let dir = &self.erase.look.warc;
-        for name in names_in(dir).map_err(EraseError::io("list", dir))? {
-            if is_warc(&name) && !name.starts_with('.') {
-                self.may_go_on()?;
-                (self.tell)("archive files", 1);
-                self.file(&name)?;
-            }
+        let names = names_in(dir).map_err(EraseError::io("list", dir))?;
+        for name in names.iter().filter(|name| is_warc(name) && !name.starts_with('.')) {
+            self.may_go_on()?;
+            (self.tell)("archive files", 1);
+            self.file(name)?;
+        }
+        // An index whose file is not here any more: others' lines stay.
+        let of_files: HashSet<String> = names.iter().filter(|name| is_warc(name)).map(|name| cdxj_name(name)).collect();
+        for index in names.iter().filter(|name| name.ends_with(".cdxj") && !of_files.contains(*name)) {
+            self.changes(index)?;
+            self.index_without(index, &Plan { damaged: true, ..Plan::default() })?;
         }
         Ok(())
     }
@@ -59,7 +65,7 @@ impl Work<'_> {
         for ranges in plan.ranges.chunks(TOGETHER) {
             self.fill(Fill { file: Some(name.to_owned()), ranges: ranges.to_vec() })?;
         }
-        self.index_without(name, &plan)?;
+        self.index_without(&cdxj_name(name), &plan)?;
         self.erase.faults.check("erase.indexed")?;
         Ok(())
     }
@@ -89,8 +95,28 @@ impl Work<'_> {
             }
             Ok(())
         })?;
-        plan.damaged = damaged > 0;
+        plan.damaged = !damaged.is_empty();
+        self.damaged(name, &damaged, &mut plan)?;
         Ok(plan)
+    }
+
+    /// A record that cannot be read, and of which the index says that it is the host's, goes too.
+    fn damaged(&self, name: &str, places: &[Range<u64>], plan: &mut Plan) -> Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        each_line(&self.in_archive(&cdxj_name(name)), &mut |line| {
+            let Some((offset, length)) = place_of(line).filter(|_| index_line_owned(self.host, line)) else {
+                return Ok(());
+            };
+            if let Some(place) = places.iter().find(|place| place.contains(&offset)) {
+                plan.ranges.push((offset, length.min(place.end - offset)));
+            }
+            Ok(())
+        })?;
+        plan.ranges.sort_unstable();
+        plan.ranges.dedup();
+        Ok(())
     }
 
     /// A file is about to be changed: its digest is noted, and copies of it are to be made anew.
@@ -101,8 +127,9 @@ impl Work<'_> {
         }
         let (_, sha256) = files::digest(&path, u64::MAX)?;
         self.note.files.insert(name.to_owned(), sha256);
-        if let Some(copy) = uploads::read_list(self.erase.data())?.remove(name) {
-            self.note.copies.push(copy.to);
+        let copy = uploads::read_list(self.erase.data())?.remove(name).map(|line| line.to);
+        if let Some(copy) = copy.filter(|copy| !self.note.copies.contains(copy)) {
+            self.note.copies.push(copy);
         }
         self.note.write(self.erase.data())
     }
@@ -149,9 +176,9 @@ impl Work<'_> {
         out.get_ref().sync_all()
     }
 
-    /// Writes the index of a file anew without the lines of what went.
+    /// Writes an index anew without the lines of what went.
     fn index_without(&self, name: &str, plan: &Plan) -> Result<()> {
-        let path = self.in_archive(&cdxj_name(name));
+        let path = self.in_archive(name);
         if !path.exists() {
             return Ok(());
         }
@@ -160,7 +187,7 @@ impl Work<'_> {
         let mut out = BufWriter::new(own::create(&new).map_err(write())?);
         let mut gone = 0_u64;
         each_line(&path, &mut |line| {
-            let there = offset_of(line).is_none_or(|offset| plan.damaged || plan.kept.contains(&offset));
+            let there = place_of(line).is_none_or(|(offset, _)| plan.damaged || plan.kept.contains(&offset));
             if there && !index_line_owned(self.host, line) {
                 return out.write_all(line).map_err(write());
             }
@@ -176,14 +203,16 @@ impl Work<'_> {
     }
 }
 
-/// Where the capture of an index line begins.
-fn offset_of(line: &[u8]) -> Option<u64> {
+/// Where the capture of an index line begins, and its bytes.
+fn place_of(line: &[u8]) -> Option<(u64, u64)> {
     #[derive(Deserialize)]
     struct Json {
         offset: String,
+        length: String,
     }
     let json = std::str::from_utf8(line).ok()?.splitn(3, ' ').nth(2)?;
-    serde_json::from_str::<Json>(json).ok()?.offset.parse().ok()
+    let Json { offset, length } = serde_json::from_str(json).ok()?;
+    Some((offset.parse().ok()?, length.parse().ok()?))
 }
 
 /// The same bytes in ranges that have room for a filler: a short one is one with its neighbour.

@@ -48,7 +48,8 @@ pub struct Certificate {
     pub files: Vec<Changed>,
     /// Checkpoints that were removed.
     pub checkpoints_removed: Vec<String>,
-    /// Copies elsewhere of files that have changed: they hold what is erased until they are put again.
+    /// Copies elsewhere that hold what is erased: of files that have changed, which are put again, and of files that are not in the folder any
+    /// more, which this program cannot change.
     pub copies_to_replace: Vec<String>,
     /// True when nothing is left.
     pub erased: bool,

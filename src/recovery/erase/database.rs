@@ -1,6 +1,7 @@
 //! The database: what of it is of a host, and how that goes.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::{Host, Result, Work};
@@ -14,7 +15,7 @@ use crate::storage::txn::Txn;
 use crate::storage::values::{
     ContentValue, DoneKind, FeedEntry, FeedKind, Format, HostState, PageRecord, Value, WarcPlace,
 };
-use crate::storage::{Batch, Family, Storage, StorageError, read};
+use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
 /// Records read at a time.
 const CHUNK: usize = 1_000;
@@ -104,6 +105,18 @@ pub fn files_of(storage: &dyn Storage, host: &Host) -> Result<BTreeMap<String, u
         Ok(())
     })?;
     Ok(files)
+}
+
+/// Whether a database knows a host; true when it cannot be read.
+pub fn has(dir: &Path, host: &Host) -> bool {
+    let little = RocksOptions { memory: 16 << 20, open_files: 64, ..RocksOptions::default() };
+    let knows = || -> std::result::Result<bool, StorageError> {
+        let storage = RocksStorage::look(dir, little)?;
+        let range = KeyRange::host(host.at);
+        Ok(!read::scan::<Seen>(&storage, &range, 1)?.is_empty()
+            || !read::scan::<Pages>(&storage, &range, 1)?.is_empty())
+    };
+    knows().unwrap_or(true)
 }
 
 /// Whether a capture of a URL, as the archive writes it, is the one that stands there.

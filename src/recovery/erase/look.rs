@@ -6,6 +6,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::Field;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{What, each_record};
@@ -50,9 +52,9 @@ pub struct Found {
     pub database: BTreeMap<String, u64>,
     /// Files of the database's folder that are not the database's, or a log in which its key stands.
     pub stray_tables: Vec<String>,
-    /// The index of pages is there, which has its pages.
+    /// The index of pages has pages of it, or cannot be read.
     pub index_of_pages: bool,
-    /// Checkpoints, and states that a restore set aside: they are of a time before.
+    /// Checkpoints, and states that a restore set aside, that know the host or cannot be read: they are of a time before.
     pub states_before: Vec<String>,
     /// Archive files with captures of it that are not in the folder any more.
     pub elsewhere: BTreeMap<String, u64>,
@@ -98,6 +100,8 @@ pub struct Look {
     pub data: PathBuf,
     pub warc: PathBuf,
     pub checkpoints: PathBuf,
+    /// Whether the index of pages in a data folder has pages of a host.
+    pub in_index: fn(&Path, &str) -> bool,
 }
 
 /// A look under way.
@@ -155,7 +159,7 @@ impl Looking<'_> {
                     }
                     self.step("records searched")
                 })?;
-                self.found.damaged += damaged;
+                self.found.damaged += damaged.len() as u64;
             } else if closed.ends_with(".cdxj") {
                 each_line(&path, &mut |line| {
                     if index_line_owned(host, line) {
@@ -219,13 +223,14 @@ impl Looking<'_> {
     fn beside(&mut self) -> Result<()> {
         let data = &self.place.data;
         let shelf = Shelf::new(self.place.checkpoints.clone());
-        self.found.states_before.extend(shelf.names()?.into_iter().map(|name| format!("checkpoint {name}")));
+        let mut states: Vec<_> =
+            shelf.names()?.into_iter().map(|name| (shelf.path(&name), format!("checkpoint {name}"))).collect();
         for name in names_in(data).map_err(EraseError::io("list", data))? {
             let path = data.join(&name);
             if name.starts_with("replaced-") {
-                self.found.states_before.push(name);
+                states.push((path, name));
             } else if name == beside::INDEX {
-                self.found.index_of_pages = true;
+                self.found.index_of_pages = (self.place.in_index)(data, &self.host.name);
             } else if path != self.place.warc
                 && path != self.place.checkpoints
                 && name != "db"
@@ -234,6 +239,8 @@ impl Looking<'_> {
                 self.other(&path, &name)?;
             }
         }
+        let of_it = states.into_iter().filter(|(path, _)| database::has(&path.join("db"), self.host));
+        self.found.states_before.extend(of_it.map(|(_, name)| name));
         Ok(())
     }
 
@@ -289,8 +296,21 @@ fn names_it(path: &Path, host: &Host) -> io::Result<bool> {
     Ok(match ending {
         "gz" => stream_names(flate2::bufread::MultiGzDecoder::new(file), host).or_else(|_| raw())?,
         "zst" => zstd::stream::read::Decoder::new(file).and_then(|file| stream_names(file, host)).or_else(|_| raw())?,
+        "parquet" => table_names(path, host).unwrap_or(true),
         _ => stream_names(file, host)?,
     })
+}
+
+/// Whether a text of a Parquet table names the host.
+fn table_names(path: &Path, host: &Host) -> parquet::errors::Result<bool> {
+    let table = SerializedFileReader::new(File::open(path)?)?;
+    for row in table.get_row_iter(None)? {
+        let names = |field: &Field| matches!(field, Field::Str(text) if host.is_named_in(text.as_bytes()));
+        if row?.get_column_iter().any(|(_, field)| names(field)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn stream_names(mut from: impl Read, host: &Host) -> io::Result<bool> {

@@ -35,12 +35,13 @@ use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::rank::Ranker;
-use crate::recovery::checkpoint::{Shelf, files, swap};
+use crate::recovery::checkpoint::{Shelf, files, swap, uploads};
 use crate::storage::ledger::LedgerRules;
 use crate::storage::values::{FileLengths, Format, RunState};
 use crate::storage::{RocksStorage, Storage, read};
 use crate::warc::archive::ArchiveSettings;
 use crate::warc::folder::{Claim, claim};
+use crate::warc::name::cdxj_name;
 
 use certificate::Changed;
 pub use certificate::{Certificate, FOLDER};
@@ -147,10 +148,18 @@ impl Erase {
             return Err(EraseError::Unclean(self.data().to_owned()));
         }
         let before = self.look.all(storage, host, &self.stop, tell)?;
-        let note = Note::begin(host, self.now, before);
+        let copies = self.copies_of(&before)?;
+        let note = Note::begin(host, self.now, before, copies);
         note.write(self.data())?;
         self.faults.check("erase.noted")?;
         Ok(note)
+    }
+
+    /// Where the files are that hold captures of the host and are not in the folder any more.
+    fn copies_of(&self, found: &Found) -> Result<Vec<String>> {
+        let listed = uploads::read_list(self.data())?;
+        let names = found.elsewhere.keys().flat_map(|name| [name.clone(), cdxj_name(name)]);
+        Ok(names.filter_map(|name| listed.get(&name)).map(|line| line.to.clone()).collect())
     }
 
     fn ledger_rules(&self, storage: &dyn Storage) -> Result<LedgerRules> {

@@ -50,7 +50,7 @@ pub struct Note {
     pub files: BTreeMap<String, String>,
     /// Checkpoints that were removed.
     pub checkpoints: Vec<String>,
-    /// Where copies of the changed files are that are to be made again.
+    /// Where copies of the changed files are that are to be made again, and of files with captures of the host that are not here any more.
     pub copies: Vec<String>,
     pub fill: Fill,
 }
@@ -61,11 +61,11 @@ pub fn digest(salt: &str, name: &str) -> String {
 }
 
 impl Note {
-    pub fn begin(host: &Host, now: UnixMillis, before: Found) -> Self {
+    pub fn begin(host: &Host, now: UnixMillis, before: Found, copies: Vec<String>) -> Self {
         let salt = Uuid::new_v4().simple().to_string();
         let digest = digest(&salt, &host.name);
         let id = format!("{}-{}", digits17(now), digest.get(..8).unwrap_or_default());
-        let (files, checkpoints, copies, fill) = Default::default();
+        let (files, checkpoints, fill) = Default::default();
         Self { format: FORMAT, id, salt, digest, began_ms: now.0, before, files, checkpoints, copies, fill }
     }
 

@@ -1,6 +1,7 @@
 //! The records of a WARC, one after the other, past damage.
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use super::{EraseError, Host, Result};
@@ -37,11 +38,16 @@ impl Record {
     }
 }
 
-/// Hands every record of a file to `act`; gives how many places are damaged, behind which it went on at the next record. `deep`: others'
-/// contents are searched for the host's name.
-pub fn each_record(path: &Path, host: &Host, deep: bool, act: &mut dyn FnMut(Record) -> Result<()>) -> Result<u64> {
+/// Hands every record of a file to `act`; gives the places that are damaged, from where each begins to the next record, where it went on.
+/// `deep`: others' contents are searched for the host's name.
+pub fn each_record(
+    path: &Path,
+    host: &Host,
+    deep: bool,
+    act: &mut dyn FnMut(Record) -> Result<()>,
+) -> Result<Vec<Range<u64>>> {
     let read = || EraseError::io("read", path);
-    let (mut from, mut damaged) = (Some(0), 0);
+    let (mut from, mut damaged) = (Some(0), Vec::new());
     while let Some(begin) = from.take() {
         let mut reader = WarcReader::open(path, begin).map_err(read())?;
         loop {
@@ -50,8 +56,12 @@ pub fn each_record(path: &Path, host: &Host, deep: bool, act: &mut dyn FnMut(Rec
                 Ok(None) => break,
                 Err(ReadError::Io(_, source)) => return Err(read()(source)),
                 Err(e) => {
-                    damaged += 1;
                     from = next_begin(path, e.offset()).map_err(read())?;
+                    let end = match from {
+                        Some(next) => next,
+                        None => path.metadata().map_err(read())?.len(),
+                    };
+                    damaged.push(e.offset()..end);
                     break;
                 }
             }

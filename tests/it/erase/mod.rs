@@ -170,6 +170,11 @@ fn nothing_of_an_erased_host_is_left_and_nothing_else_has_moved() {
     let made = program().args(["checkpoint", "create", "--data"]).arg(&data).output().unwrap();
     assert!(made.status.success(), "{}", text(&made));
     let before = captures(&sandbox);
+    let table = data.join("exports/table.parquet");
+    fs::create_dir(data.join("exports")).unwrap();
+    does(&["export", "parquet", "--to", table.to_str().unwrap(), "--host", HOST], &data, 0);
+    let told = does(&["check", "--erased", "never.test"], &data, 0);
+    assert!(told.starts_with("nothing of never.test is left\n"), "of others there is much, and a checkpoint: {told}");
     let told = does(&["erase", HOST, "--dry-run", "--json"], &data, 0);
     let found: Value = serde_json::from_str(&told).unwrap();
     assert!(found["records"]["response"]["count"].as_u64().unwrap() >= 50, "{found}");
@@ -185,7 +190,17 @@ fn nothing_of_an_erased_host_is_left_and_nothing_else_has_moved() {
     assert!(certificate["checkpoints_removed"].as_array().unwrap().len() == 1, "{certificate}");
     let kept = fs::read_to_string(data.join(format!("erasures/{}.json", certificate["id"].as_str().unwrap()))).unwrap();
     assert!(!kept.contains(HOST), "the certificate names the host: {kept}");
+    let named: Vec<&str> =
+        certificate["after"]["named_files"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(named.contains(&"exports/table.parquet"), "{named:?}");
+    fs::remove_dir_all(data.join("exports")).unwrap();
     is_erased(&mut sandbox, &site, &before);
+    // An index that was made anew, and a checkpoint of a time since, have nothing of it.
+    assert!(data.join("index").exists());
+    let made = program().args(["checkpoint", "create", "--data"]).arg(&data).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made));
+    does(&["check", "--erased", HOST], &data, 0);
+    assert!(does(&["erase", HOST, "--dry-run"], &data, 0).starts_with("nothing of x.test is here\n"));
     assert!(
         does(&["erase", HOST], &sandbox.data(), 0).contains("certificate: "),
         "a second time there is nothing to do"
@@ -253,19 +268,26 @@ fn where_the_payload_is_not_here_any_more_the_pages_of_others_are_fetched_again(
     }
     let gone: Vec<String> = files.into_iter().filter(|(_, own)| *own).map(|(file, _)| file).collect();
     let mut list = String::new();
+    let index_kept = gone[0].replace(".warc.gz", ".cdxj");
     for file in gone.iter().flat_map(|file| [file.clone(), file.replace(".warc.gz", ".cdxj")]) {
         let path = data.join("warc").join(&file);
         let bytes = fs::metadata(&path).unwrap().len();
         list += &format!(
             "{{\"file\":\"{file}\",\"bytes\":{bytes},\"sha256\":\"\",\"to\":\"s3://b/{file}\",\"ts\":\"\"}}\n"
         );
-        fs::remove_file(path).unwrap();
+        if file != index_kept {
+            fs::remove_file(path).unwrap();
+        }
     }
-    fs::write(data.join("uploaded.jsonl"), list).unwrap();
+    fs::write(data.join("uploaded.jsonl"), &list).unwrap();
     let told = does(&["erase", HOST, "--json"], &data, 0);
     let certificate: Value = serde_json::from_str(&told).unwrap();
     let elsewhere: Vec<&String> = certificate["before"]["elsewhere"].as_object().unwrap().keys().collect();
     assert!(!gone.is_empty() && elsewhere == gone.iter().collect::<Vec<_>>(), "{certificate}");
+    let copies = certificate["copies_to_replace"].as_array().unwrap();
+    assert_eq!(copies.len(), list.lines().count(), "each copy that holds it is named: {certificate}");
+    assert_eq!(fs::read_to_string(data.join("warc").join(&index_kept)).unwrap(), "", "an index without its file");
+    fs::remove_file(data.join("warc").join(&index_kept)).unwrap();
     does(&["check", "--full"], &data, 0);
     let asked = site.asked().len();
     sandbox.finish();
@@ -278,4 +300,24 @@ fn where_the_payload_is_not_here_any_more_the_pages_of_others_are_fetched_again(
     assert_eq!(again, wanted);
     nothing_is_left(&data);
     does(&["check", "--full"], &data, 0);
+}
+
+#[test]
+fn a_damaged_record_of_the_host_goes_where_the_index_says_that_it_is() {
+    let site = serve();
+    let sandbox = crawled(&site, "");
+    let data = sandbox.data();
+    let own = |entry: &Value| entry["url"].as_str().unwrap().contains(&format!("{CANARY}-7"));
+    let entry = sandbox.entries().into_iter().find(own).unwrap();
+    let number = |name: &str| entry[name].as_str().unwrap().parse::<usize>().unwrap();
+    let (offset, length) = (number("offset"), number("length"));
+    let path = data.join("warc").join(entry["filename"].as_str().unwrap());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[offset + length / 2..][..14].copy_from_slice(b"#damaged bytes");
+    fs::write(&path, bytes).unwrap();
+    let told = does(&["erase", HOST, "--json"], &data, 0);
+    let certificate: Value = serde_json::from_str(&told).unwrap();
+    let damaged = |when: &str| certificate[when]["damaged"].as_u64();
+    assert_eq!((damaged("before"), damaged("after")), (Some(1), Some(0)), "{certificate}");
+    nothing_is_left(&data);
 }
