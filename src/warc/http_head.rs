@@ -160,7 +160,8 @@ fn fields(head: &[u8]) -> impl Iterator<Item = Line<'_>> {
 fn head_end(head: &[u8]) -> usize {
     let mut end = 0;
     for line in head.split_inclusive(|b| *b == b'\n') {
-        if is_empty_line(line) || line == b"\r" {
+        // Of CR alone is the beginning of an empty line that was cut off.
+        if is_empty_line(line) || line.iter().all(|byte| *byte == b'\r') {
             break;
         }
         end += line.len();
