@@ -53,6 +53,7 @@ pub use build::at_rest;
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
 pub use memory::plan as memory_plan;
+pub use open::faults;
 pub use run::{Outcome, ReadAgain, RunError, run};
 pub use sinks::{SinksError, check as check_sinks};
 pub use watch::watch;

@@ -30,13 +30,20 @@ pub(super) fn settle_restore(settings: &Settings, faults: &Faults) -> Result<(),
 }
 
 /// The fault points that the environment sets.
+///
+/// # Errors
+/// What is none, as it was written.
 #[cfg(feature = "faults")]
-pub(super) fn faults() -> Result<Faults, String> {
+pub fn faults() -> Result<Faults, String> {
     Faults::from_env()
 }
 
+/// None: this program was built without them.
+///
+/// # Errors
+/// None.
 #[cfg(not(feature = "faults"))]
-pub(super) fn faults() -> Result<Faults, String> {
+pub fn faults() -> Result<Faults, String> {
     Ok(Faults::default())
 }
 

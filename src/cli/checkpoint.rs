@@ -9,6 +9,7 @@ use serde_json::json;
 use super::args::{AtRestArgs, CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand};
 use super::ctl;
 use super::exit::{CliError, Exit, unless_gone};
+use crate::app::faults;
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskFault, is_same_folder};
 use crate::base::fault::Faults;
@@ -32,7 +33,7 @@ const NEWEST: &str = "newest";
 /// What, where, what to do. A damaged checkpoint ends with exit code 1, a full disk with 3.
 pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = args.at_rest.load()?;
-    let faults = faults()?;
+    let faults = faults().map_err(CliError::usage)?;
     crate::base::disk::outlive_file_limit()?;
     if !matches!(args.command, CheckpointCommand::Restore { .. } | CheckpointCommand::Import { .. }) {
         has_crawl(&settings, matches!(args.command, CheckpointCommand::Create { .. })).map_err(failed)?;
@@ -145,16 +146,6 @@ fn told_from(source: &Source, done: &Restored) -> String {
         return String::new();
     }
     format!("checkpoint {} is one of the crawl in {}\n", done.name, source.data.display())
-}
-
-#[cfg(feature = "faults")]
-fn faults() -> Result<Faults, CliError> {
-    Faults::from_env().map_err(CliError::usage)
-}
-
-#[cfg(not(feature = "faults"))]
-fn faults() -> Result<Faults, CliError> {
-    Ok(Faults::default())
 }
 
 fn failed(error: CheckpointError) -> CliError {

@@ -8,14 +8,14 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::EraseArgs;
-use super::check::{absent, options, refused, shown};
+use super::at_rest::database;
+use super::check::{options, refused, shown};
 use super::exit::{CliError, Exit, unless_gone};
-use super::gather::{layers, with_data};
 use super::interrupt;
 use super::watch::Watch;
+use crate::app::faults;
 use crate::base::clock::Clock;
 use crate::base::disk::DiskFault;
-use crate::base::fault::Faults;
 use crate::base::units::{counted, human_size};
 use crate::config::Settings;
 use crate::crawl::store::archive_settings_of;
@@ -23,18 +23,22 @@ use crate::domain::fingerprint::Fingerprinter;
 use crate::recovery::checkpoint::Shelf;
 use crate::recovery::erase::{Certificate, Count, Erase, EraseError, Found, Host, Look};
 use crate::storage::values::Format;
-use crate::storage::{RocksStorage, Storage, StorageError, folder, read};
+use crate::storage::{RocksStorage, Storage, read};
 use crate::telemetry::log::escaped;
+
+/// A running crawl can block the host and drop what waits; the rest is done at rest.
+const BLOCK_IT: &str =
+    "block the host there (`lycosa ctl host HOST block`) and stop it (`lycosa ctl stop`), then erase";
 
 /// Erases, or says with `--dry-run` what there is to erase.
 ///
 /// # Errors
 /// Bad arguments, a folder in use (exit code 2); a full or broken disk (3); a signal (11). Exit code 1 when something is left.
 pub fn run(args: &EraseArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
+    let settings = args.at_rest.load()?;
     if args.dry_run {
         let (host, found) = looked(&settings, &args.host, args.no_progress)?;
-        let text = match (args.json, found.is_nothing()) {
+        let text = match (args.at_rest.json, found.is_nothing()) {
             (true, _) => format!("{}\n", json!(found)),
             (false, true) => format!("nothing of {host} is here\n{}", beside(&found)),
             (false, false) => format!("there is of {host}:\n{}", table(&found)),
@@ -42,7 +46,7 @@ pub fn run(args: &EraseArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
         return unless_gone(out.write_all(text.as_bytes())).map(|()| Exit::Done);
     }
     let certificate = erased(args, &settings)?;
-    let text = match args.json {
+    let text = match args.at_rest.json {
         true => format!("{}\n", json!(certificate)),
         false => told(&certificate, &settings.store.data_dir),
     };
@@ -71,10 +75,7 @@ pub(super) fn check(
 }
 
 fn looked(settings: &Settings, host: &str, no_progress: bool) -> Result<(String, Found), CliError> {
-    let dir = &settings.store.data_dir;
-    let database = folder::find(dir).map_err(|e| absent(dir, e))?;
-    let database = database.ok_or_else(|| no_crawl(dir))?;
-    let storage = RocksStorage::look(&database, options(settings)).map_err(refused)?;
+    let storage = database(settings, BLOCK_IT)?;
     let host = host_of(&storage, host)?;
     let (stop, mut watch) = (interrupt::heed()?, Watch::start(!no_progress));
     let mut tell = |what: &str, done: u64| watch.tell(|| format!("searching: {what}={done}"));
@@ -85,11 +86,9 @@ fn looked(settings: &Settings, host: &str, no_progress: bool) -> Result<(String,
 fn erased(args: &EraseArgs, settings: &Settings) -> Result<Certificate, CliError> {
     crate::base::disk::outlive_file_limit()?;
     let dir = &settings.store.data_dir;
-    if folder::find(dir).map_err(|e| absent(dir, e))?.is_none() {
-        return Err(no_crawl(dir));
-    }
-    let faults = faults()?;
-    let storage = RocksStorage::open(dir, options(settings)).map_err(in_use)?;
+    database(settings, BLOCK_IT)?.close(); // says what is wrong with a folder that has no crawl, or one that runs
+    let faults = faults().map_err(CliError::usage)?;
+    let storage = RocksStorage::open(dir, options(settings)).map_err(refused)?;
     let host = host_of(&storage, &args.host)?;
     let node_name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).filter(|n| !n.is_empty());
     let archive = archive_settings_of(settings, node_name.as_deref().unwrap_or("localhost"), &faults);
@@ -109,7 +108,7 @@ fn erased(args: &EraseArgs, settings: &Settings) -> Result<Certificate, CliError
     let done = erase.run(&storage, &host, &mut tell);
     storage.close();
     done.map_err(failed)?;
-    let storage = RocksStorage::open(dir, options(settings)).map_err(in_use)?;
+    let storage = RocksStorage::open(dir, options(settings)).map_err(refused)?;
     let certificate = erase.certify(&storage, &host, &mut tell);
     storage.close();
     certificate.map_err(failed)
@@ -131,35 +130,9 @@ fn in_index(_: &Path, _: &str) -> bool {
     true
 }
 
-fn no_crawl(dir: &Path) -> CliError {
-    CliError::usage(format!("{} holds no crawl; name the crawl's data folder with --data DIR", shown(dir)))
-}
-
 fn host_of(storage: &dyn Storage, name: &str) -> Result<Host, CliError> {
     let seed = read::meta::<Format>(storage, ()).map_err(refused)?.map_or(0, |format| format.seed);
     Host::named(name, &Fingerprinter::new(seed)).map_err(CliError::usage)
-}
-
-#[cfg(feature = "faults")]
-fn faults() -> Result<Faults, CliError> {
-    Faults::from_env().map_err(CliError::usage)
-}
-
-#[cfg(not(feature = "faults"))]
-fn faults() -> Result<Faults, CliError> {
-    Ok(Faults::default())
-}
-
-/// A running crawl can block the host and drop what waits; the rest is done at rest.
-fn in_use(error: StorageError) -> CliError {
-    match error {
-        StorageError::Locked { path } => CliError::usage(format!(
-            "a crawl runs in data folder {}: block the host there (`lycosa ctl host HOST block`), stop it (`lycosa ctl stop`), then \
-             erase",
-            path.display()
-        )),
-        other => refused(other),
-    }
 }
 
 fn failed(error: EraseError) -> CliError {
@@ -191,7 +164,9 @@ fn told(certificate: &Certificate, data: &Path) -> String {
         );
     }
     for copy in copies_to_replace {
-        let _ = writeln!(text, "  a copy elsewhere holds it still: {}", escaped(copy));
+        let is_here = files.iter().any(|changed| copy.ends_with(&changed.file));
+        let what = if is_here { "a copy that the next run makes again" } else { "a copy that holds it still" };
+        let _ = writeln!(text, "  {what}: {}", escaped(copy));
     }
     if !before.elsewhere.is_empty() {
         text += "  what is not here any more cannot be erased by this program: do it where the copies are\n";

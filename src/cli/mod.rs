@@ -113,7 +113,7 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Erase(args) => {
             let done = erase_host(&args, out);
-            in_json(args.json, done, out)
+            in_json(args.at_rest.json, done, out)
         }
         Command::Export(args) => {
             let done = export_folder(&args, rust_log.as_deref(), out);

@@ -20,7 +20,7 @@ use crate::warc::again::Again;
 use crate::warc::exchange::Tools;
 
 /// Seeds that a crawl is known by when its settings name none.
-const KEPT_SEEDS: usize = 100_000;
+const KEPT_SEEDS: usize = 1_000_000;
 
 /// The rules of a run that hold to its end, ready for use. Those that may change are in [`Live`](crate::crawl::live::Live).
 pub struct Rules {
@@ -127,6 +127,11 @@ impl Rules {
             return Ok(self);
         }
         let known = read::scan::<Seeds>(storage, &KeyRange::all(), KEPT_SEEDS)?;
+        if known.len() == KEPT_SEEDS {
+            log::warn!(
+                "the scope is that of a part of the known seeds, for the settings name none: seeds={KEPT_SEEDS}"
+            );
+        }
         let kept = known.iter().filter_map(|(_, seed)| PageUrl::from_canonical(&seed.url).ok()).collect();
         Ok(Self { kept, ..self })
     }

@@ -239,27 +239,18 @@ pub struct FolderArgs {
 pub struct EraseArgs {
     /// Its name, such as www.example.org
     pub host: String,
-    /// Configuration file (TOML) of the crawl
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// The data folder
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
     /// Only say what there is
     #[arg(long)]
     pub dry_run: bool,
     /// Leave the checkpoints, which still hold it
     #[arg(long)]
     pub keep_checkpoints: bool,
-    /// JSON
-    #[arg(long)]
-    pub json: bool,
     /// No progress display, even in a terminal
     #[arg(long)]
     pub no_progress: bool,
-    /// Settings.
+    /// Which folder.
     #[command(flatten)]
-    pub settings: SettingsArgs,
+    pub at_rest: AtRestArgs,
 }
 
 /// Arguments of `lycosa diff`.

@@ -48,8 +48,15 @@ impl Work<'_> {
         // An index whose file is not here any more: others' lines stay.
         let of_files: HashSet<String> = names.iter().filter(|name| is_warc(name)).map(|name| cdxj_name(name)).collect();
         for index in names.iter().filter(|name| name.ends_with(".cdxj") && !of_files.contains(*name)) {
-            self.changes(index)?;
-            self.index_without(index, &Plan { damaged: true, ..Plan::default() })?;
+            let mut own = false;
+            each_line(&self.in_archive(index), &mut |line| {
+                own |= index_line_owned(self.host, line);
+                Ok(())
+            })?;
+            if own {
+                self.changes(index)?;
+                self.index_without(index, &Plan { damaged: true, ..Plan::default() })?;
+            }
         }
         Ok(())
     }
@@ -109,8 +116,9 @@ impl Work<'_> {
             let Some((offset, length)) = place_of(line).filter(|_| index_line_owned(self.host, line)) else {
                 return Ok(());
             };
-            if let Some(place) = places.iter().find(|place| place.contains(&offset)) {
-                plan.ranges.push((offset, length.min(place.end - offset)));
+            let left = places.iter().find(|place| place.contains(&offset)).map_or(0, |place| place.end - offset);
+            if left >= SHORT {
+                plan.ranges.push((offset, length.min(left)));
             }
             Ok(())
         })?;

@@ -38,6 +38,11 @@ pub enum EraseError {
     /// No host's name.
     #[error("{0:?} is no host: give a name such as www.example.org, without scheme and path")]
     Host(String),
+    /// The crawl never had to do with it.
+    #[error(
+        "nothing of {host} is in {}, and it is not blocked there: nothing was changed; name the host as `lycosa ctl hosts` does", data.display()
+    )]
+    Nothing { host: String, data: PathBuf },
     #[error("interrupted between two steps; give the same command again: it goes on")]
     Interrupted,
     /// A fault the tests asked for.

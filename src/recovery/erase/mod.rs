@@ -148,6 +148,9 @@ impl Erase {
             return Err(EraseError::Unclean(self.data().to_owned()));
         }
         let before = self.look.all(storage, host, &self.stop, tell)?;
+        if before.is_nothing() && before.elsewhere.is_empty() && !before.blocked {
+            return Err(EraseError::Nothing { host: host.name.clone(), data: self.data().to_owned() });
+        }
         let copies = self.copies_of(&before)?;
         let note = Note::begin(host, self.now, before, copies);
         note.write(self.data())?;

@@ -175,6 +175,8 @@ fn nothing_of_an_erased_host_is_left_and_nothing_else_has_moved() {
     does(&["export", "parquet", "--to", table.to_str().unwrap(), "--host", HOST], &data, 0);
     let told = does(&["check", "--erased", "never.test"], &data, 0);
     assert!(told.starts_with("nothing of never.test is left\n"), "of others there is much, and a checkpoint: {told}");
+    let told = text(&lycosa(&["erase", "never.test"], &data, None));
+    assert!(told.contains("nothing of never.test is in ") && !data.join("erasures").exists(), "{told}");
     let told = does(&["erase", HOST, "--dry-run", "--json"], &data, 0);
     let found: Value = serde_json::from_str(&told).unwrap();
     assert!(found["records"]["response"]["count"].as_u64().unwrap() >= 50, "{found}");
@@ -280,6 +282,9 @@ fn where_the_payload_is_not_here_any_more_the_pages_of_others_are_fetched_again(
         }
     }
     fs::write(data.join("uploaded.jsonl"), &list).unwrap();
+    // An index of others whose file is not here either.
+    let (alone, line) = (data.join("warc/alone.cdxj"), "test,a)/x 20260101000000 {\"url\":\"http://a.test/x\"}\n");
+    fs::write(&alone, line).unwrap();
     let told = does(&["erase", HOST, "--json"], &data, 0);
     let certificate: Value = serde_json::from_str(&told).unwrap();
     let elsewhere: Vec<&String> = certificate["before"]["elsewhere"].as_object().unwrap().keys().collect();
@@ -288,6 +293,9 @@ fn where_the_payload_is_not_here_any_more_the_pages_of_others_are_fetched_again(
     assert_eq!(copies.len(), list.lines().count(), "each copy that holds it is named: {certificate}");
     assert_eq!(fs::read_to_string(data.join("warc").join(&index_kept)).unwrap(), "", "an index without its file");
     fs::remove_file(data.join("warc").join(&index_kept)).unwrap();
+    let changed: Vec<&Value> = certificate["files"].as_array().unwrap().iter().map(|file| &file["file"]).collect();
+    assert_eq!((changed, fs::read_to_string(&alone).unwrap().as_str()), (vec![&Value::from(index_kept)], line));
+    fs::remove_file(alone).unwrap();
     does(&["check", "--full"], &data, 0);
     let asked = site.asked().len();
     sandbox.finish();
