@@ -31,6 +31,7 @@ changeable! {
     fetch: retries, retry_delays;
     traps: max_url_length, max_segments, max_repeats, max_params, pages_per_pattern, sessions, permutations,
         barren_pages, hosts_per_domain, pages_per_host;
+    refresh: cycle, pace, min_interval, max_interval, share, heed;
     index: enabled, refresh;
     log: level, format;
 }

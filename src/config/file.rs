@@ -23,6 +23,7 @@ pub struct FileForm {
     pub credentials: Vec<CredentialSection>,
     pub parse: ParseSection,
     pub sitemaps: SitemapsSection,
+    pub refresh: RefreshSection,
     pub traps: TrapsSection,
     pub net: NetSection,
     pub dns: DnsSection,

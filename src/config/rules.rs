@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::access::lay_over;
 use super::contact::host_matches;
-use super::sections::{self, HostSection};
+use super::sections::{self, HostSection, RefreshSection};
 use super::settings::Settings;
 use crate::content::extract::{ExtractRule, ExtractRules, RuleError};
 use crate::content::html::ExtractOptions;
@@ -14,6 +14,7 @@ use crate::content::sitemap::SitemapLimits;
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
+use crate::domain::refresh::{Pace, Refresh};
 use crate::domain::scope::ScopeMode;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::{Canonicaliser, CleanRules};
@@ -113,6 +114,12 @@ impl Settings {
         let last = self.fetch.retry_delays.last().copied().unwrap_or(Duration::from_secs(60));
         let delays = self.fetch.retry_delays.iter().copied().chain(std::iter::repeat(last));
         RetryRules { delays: delays.take(usize::from(self.fetch.retries)).collect() }
+    }
+
+    /// When pages are visited again.
+    pub fn refresh_rules(&self) -> Refresh {
+        let RefreshSection { cycle, pace, min_interval, max_interval, share, heed } = self.refresh.clone();
+        Refresh { cycle, pace: Pace { pace, min: min_interval, max: max_interval }, heed, share }
     }
 
     /// Time-outs and caps of a fetch.

@@ -107,6 +107,7 @@ impl Rules {
             keep_rejected: self.settings.scope.record_rejected,
             generation: node.crawl.live.generation(),
             max_depth: node.crawl.live().settings.max_depth(),
+            refresh: node.crawl.live().settings.refresh_rules(),
         }
     }
 

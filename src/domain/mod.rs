@@ -22,6 +22,7 @@ pub mod politeness;
 pub mod rank;
 pub mod reach;
 pub mod reason;
+pub mod refresh;
 pub mod revisit;
 pub mod robots;
 pub mod scope;

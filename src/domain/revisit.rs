@@ -24,6 +24,8 @@ codes! {
         Depth = 7, "depth";
         /// It was gone or given up, and is tried once more.
         GivenUp = 8, "given_up";
+        /// Its cycle says that it is time.
+        Cycle = 9, "cycle";
     }
 }
 

@@ -53,6 +53,10 @@ families! {
     Robots = "robots";
     /// Sitemaps by the time of their last visit: that of their capture, or of their being given up.
     Sitemaps = "sitemaps";
+    /// Pages that are visited again, by host and time.
+    Visits = "visits";
+    /// Hosts that have such, by the time of the first.
+    VisitHosts = "visit_hosts";
     /// What became of each page, in the order of the commits: for whoever takes the pages on.
     Feed = "feed";
     /// Single records of the whole folder.

@@ -2,7 +2,7 @@
 
 use super::keys::{
     ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
-    SeenKey, WaitingKey,
+    SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{
@@ -51,6 +51,8 @@ tables! {
     Content: ContentKey => values::ContentValue;
     Robots: RobotsKey => values::RobotsValue;
     Sitemaps: DueKey => ();
+    Visits: VisitKey => ();
+    VisitHosts: VisitHostKey => ();
     Feed: FeedKey => values::FeedEntry;
 }
 

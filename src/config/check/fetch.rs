@@ -78,6 +78,17 @@ pub(super) fn check_sitemaps(sitemaps: &SitemapsSection) -> Checked {
     })
 }
 
+pub(super) fn check_refresh(refresh: &RefreshSection) -> Checked {
+    let least = Duration::from_secs(1);
+    for (key, value) in [("refresh.pace", refresh.pace), ("refresh.min_interval", refresh.min_interval)] {
+        ensure(value >= least, key, || "must be at least 1s".into())?;
+    }
+    ensure(refresh.max_interval >= refresh.min_interval, "refresh.max_interval", || {
+        format!("is below refresh.min_interval, {}", humantime::format_duration(refresh.min_interval))
+    })?;
+    ensure((0.0..=1.0).contains(&refresh.share), "refresh.share", || "lies between 0 and 1".into())
+}
+
 /// Rules of `[[extract]]` at most; each is tried on every element.
 const MAX_RULES: usize = 64;
 

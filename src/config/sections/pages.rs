@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::section;
 use crate::base::units::{duration, optional_duration, size};
 use crate::content::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
+use crate::domain::refresh::{Cycle, Heed};
 
 section! {
     /// `[parse]`: pages.
@@ -51,6 +52,24 @@ impl SitemapsSection {
     /// Which further sitemaps an index leads to.
     pub fn file_rules(&self) -> FileRules {
         FileRules { in_use: self.in_use, max_files: self.max_files, max_nesting: self.max_nesting }
+    }
+}
+
+section! {
+    /// `[refresh]`: when pages are visited again.
+    RefreshSection {
+        /// `off`, a duration, five fields of cron with a zone, or `adapt`.
+        cycle: Cycle = Cycle::Off;
+        /// With `adapt`: a page of weight 1 that always changes is visited once in this time; all others in proportion.
+        pace: Duration as "duration" = Duration::from_secs(86_400);
+        /// With `adapt`: no page comes sooner.
+        min_interval: Duration as "duration" = Duration::from_secs(3_600);
+        /// With `adapt`: no page comes later.
+        max_interval: Duration as "duration" = Duration::from_secs(90 * 86_400);
+        /// Part of a host's pages that are visits while new ones wait.
+        share: f64 = 0.5;
+        /// What counts as a change: `text`, `all` or `large`.
+        heed: Heed = Heed::Text;
     }
 }
 

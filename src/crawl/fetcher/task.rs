@@ -109,6 +109,9 @@ fn request_of(node: &Node, fetch: &Fetch) -> FetchRequest {
     }
 }
 
+/// After so many answers 304 in a row one is asked for that is whole: there are servers that always say 304.
+const FULL_EVERY: u8 = 10;
+
 /// The condition under which a page that was fetched before is asked for: where the last capture was whole and its server gave
 /// validators. A recrawl that the operator has ordered asks for everything, and so do one for the sake of the page's links and a
 /// sitemap that says what was not heeded yet.
@@ -116,6 +119,7 @@ fn condition(lease: &Lease, last: Option<&PageRecord>) -> Option<Conditional> {
     let (again, last) = (lease.entry.again.as_ref()?, last?);
     let needed = matches!(again.why, RequeueReason::Recrawl | RequeueReason::Depth)
         || again.why.is_led()
+        || last.not_modified >= FULL_EVERY
         || last.sitemap.as_ref().is_some_and(|sitemap| sitemap.put_off);
     if needed { None } else { validators(last) }
 }

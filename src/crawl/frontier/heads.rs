@@ -7,9 +7,9 @@ use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::{Heads, RANKS};
 use crate::domain::partition::Partition;
-use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, SeenKey, WaitingKey, after};
+use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, SeenKey, VisitHostKey, WaitingKey, after};
 use crate::storage::ledger::HostNews;
-use crate::storage::tables::{Due, Nearer, Parked, Sitemaps, Table, Waiting};
+use crate::storage::tables::{Due, Nearer, Parked, Sitemaps, Table, VisitHosts, Waiting};
 use crate::storage::values::Place;
 use crate::storage::{Storage, read};
 
@@ -25,6 +25,7 @@ pub(super) struct Fronts {
     parked: Heads<UnixMillis>,
     due: Heads<UnixMillis>,
     sitemaps: Heads<UnixMillis>,
+    visits: Heads<UnixMillis>,
     /// Partitions of which sitemaps may have been visited in the future, with the last row that was handed out.
     ahead: VecDeque<(Partition, Option<DueKey>)>,
     /// The last page that was handed out of `nearer`.
@@ -44,6 +45,7 @@ impl Fronts {
             (&mut fronts.parked, first_times::<Parked>(storage, |k| (k.partition, k.time))?),
             (&mut fronts.due, first_times::<Due>(storage, |k| (k.partition, k.time))?),
             (&mut fronts.sitemaps, first_times::<Sitemaps>(storage, |k| (k.partition, k.time))?),
+            (&mut fronts.visits, first_times::<VisitHosts>(storage, |k| (k.partition, k.time))?),
         ] {
             firsts.into_iter().for_each(|(partition, time)| heads.lower(partition.0, time));
         }
@@ -66,6 +68,9 @@ impl Fronts {
         if let Some(when) = news.sitemap {
             self.sitemaps.lower(news.at.partition.0, when);
         }
+        if let Some(when) = news.visit {
+            self.visits.lower(news.at.partition.0, when);
+        }
     }
 
     /// A host stands at this place.
@@ -79,7 +84,8 @@ impl Fronts {
 
     /// Rows that have a head.
     pub fn len(&self) -> usize {
-        self.waiting.iter().map(Heads::len).sum::<usize>() + self.parked.len() + self.due.len() + self.sitemaps.len()
+        let times = [&self.parked, &self.due, &self.sitemaps, &self.visits];
+        self.waiting.iter().map(Heads::len).sum::<usize>() + times.into_iter().map(Heads::len).sum::<usize>()
     }
 
     /// True when a host may wait at `rank`.
@@ -115,6 +121,11 @@ impl Fronts {
     /// Retries whose time has come by `now`, a page of them.
     pub fn due_until(&mut self, storage: &dyn Storage, now: UnixMillis) -> Result<Vec<DueKey>> {
         take_until::<Due>(storage, &mut self.due, now, |k| (k.partition, k.time))
+    }
+
+    /// Hosts whose first visit is due by `date`, a page of them.
+    pub fn visits_until(&mut self, storage: &dyn Storage, date: UnixMillis) -> Result<Vec<VisitHostKey>> {
+        take_until::<VisitHosts>(storage, &mut self.visits, date, |k| (k.partition, k.time))
     }
 
     /// Sitemaps whose last visit was at `before` or earlier, a page of them.
@@ -153,6 +164,11 @@ impl Fronts {
         let pages: Vec<SeenKey> = found.into_iter().map(|(key, _)| key).collect();
         self.nearer = pages.last().copied().or(self.nearer);
         Ok(pages)
+    }
+
+    /// When the first visit of a host is due.
+    pub fn next_visit(&self) -> Option<UnixMillis> {
+        self.visits.first().map(|(time, _)| time)
     }
 
     /// The earliest last visit of a sitemap.

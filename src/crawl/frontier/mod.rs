@@ -277,6 +277,11 @@ impl Frontier {
             let rows = self.sitemaps_to_read(after)?;
             self.tell_of(rows, Change::ReadAgain);
         }
+        let date = node.clock.date();
+        if !node.crawl.live().settings.crawl.until_done && self.fronts.next_visit().is_some_and(|time| time <= date) {
+            let hosts = self.fronts.visits_until(storage, date)?;
+            self.tell_of(hosts, Change::Revisit);
+        }
         if lock(&node.crawl.progress.counters).nearer_to_queue() > 0 {
             let pages = self.fronts.next_nearer(storage)?;
             self.tell_of(pages, Change::FollowNearer); // none when the last are on their way

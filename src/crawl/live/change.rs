@@ -275,7 +275,7 @@ fn trim(record: &mut LiveSettings) -> Result<(), ControlError> {
 async fn commit(node: &Arc<Node>, turn: Turn, record: &LiveSettings, draft: Draft) -> Result<(), ControlError> {
     let (turn, draft) = (Arc::new(turn), Arc::new(draft));
     let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
-    let max_depth = draft.live.settings.max_depth();
+    let (max_depth, refresh) = (draft.live.settings.max_depth(), draft.live.settings.refresh_rules());
     loop {
         let (reply, answer) = oneshot::channel();
         let (of_hook, of_draft, turn) = (node.clone(), draft.clone(), turn.clone());
@@ -284,7 +284,8 @@ async fn commit(node: &Arc<Node>, turn: Turn, record: &LiveSettings, draft: Draf
             drop(turn);
             let _ = reply.send(());
         });
-        let change = Change::Settings { record: Box::new(record.clone()), rules, digest, max_depth };
+        let refresh = Box::new(refresh.clone());
+        let change = Change::Settings { record: Box::new(record.clone()), rules, digest, max_depth, refresh };
         node.mailboxes().store.tell(Commit { reply: Some(hook), ..Commit::bare(change) });
         if answer.await.is_ok() {
             return Ok(());

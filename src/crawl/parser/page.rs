@@ -263,6 +263,7 @@ fn after(last: Option<&PageRecord>, record: PageRecord) -> PageRecord {
         remarks: Remarks { notes: record.remarks.notes, ..last.remarks.clone() },
         sitemap: last.sitemap.clone(),
         print: last.print,
+        not_modified: last.not_modified.saturating_add(1),
         unchanged: last.unchanged.saturating_add(1),
         ..record
     }

@@ -64,7 +64,7 @@ impl Store {
         }
         crate::crawl::live::resync(node);
         let live = node.crawl.live();
-        open.ledger.rules_are(live.generation, live.settings.max_depth());
+        open.ledger.rules_are(live.generation, live.settings.max_depth(), live.settings.refresh_rules());
         (self.open, self.doubtful) = (Some(open), None);
         node.mailboxes().frontier.tell(Reload);
     }

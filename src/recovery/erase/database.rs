@@ -67,6 +67,7 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         | Family::Failed
         | Family::Nearer
         | Family::Seeds
+        | Family::Visits
         | Family::Robots => key.starts_with(&host.prefix),
         Family::HostState if key == host.prefix => {
             let bare = HostState::decode(value).is_ok_and(|state| state.pace.is_empty() && !state.orders.is_empty());
@@ -74,7 +75,7 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         }
         Family::HostState => false,
         Family::Waiting => WaitingKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
-        Family::Parked => ParkedKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
+        Family::Parked | Family::VisitHosts => ParkedKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
         Family::Due | Family::Sitemaps => DueKey::decode(key).is_ok_and(|key| host.is_at(key.partition, key.host)),
         Family::Content => ContentValue::decode(value).is_ok_and(|content| is_first(host, &content)),
         Family::Feed => match FeedEntry::decode(value) {

@@ -35,6 +35,7 @@ use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::rank::Ranker;
+use crate::domain::refresh::Refresh;
 use crate::recovery::checkpoint::{Shelf, files, swap, uploads};
 use crate::storage::ledger::LedgerRules;
 use crate::storage::values::{FileLengths, Format, RunState};
@@ -175,6 +176,7 @@ impl Erase {
             keep_rejected: self.keep_rejected,
             generation: run.map_or(0, |run| run.rules),
             max_depth: None,
+            refresh: Refresh::default(),
         })
     }
 }

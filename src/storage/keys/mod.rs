@@ -140,6 +140,21 @@ fixed_key! {
 }
 
 fixed_key! {
+    /// `visits`: a URL to visit again, not before a time. Within a host and crawl by time.
+    VisitKey {
+        partition: Partition,
+        host: HostKey,
+        crawl: CrawlId,
+        /// Not before this.
+        time: UnixMillis,
+        url: UrlKey,
+    }
+}
+
+/// `visit_hosts`: the shape of [`ParkedKey`].
+pub type VisitHostKey = ParkedKey;
+
+fixed_key! {
     /// `seen`: one URL in one crawl. `rejected` has keys of the same shape.
     SeenKey {
         partition: Partition,
@@ -247,6 +262,12 @@ impl SeenKey {
         PageKey { partition, host, crawl, url, captured: Reverse(captured) }
     }
 
+    /// This URL among those of its host that are visited again.
+    pub fn visit(self, time: UnixMillis) -> VisitKey {
+        let Self { partition, host, crawl, url } = self;
+        VisitKey { partition, host, crawl, time, url }
+    }
+
     /// This URL in the row of retries and revisits.
     pub fn due(self, time: UnixMillis) -> DueKey {
         let Self { partition, host, crawl, url } = self;
@@ -273,5 +294,6 @@ less_of! {
     QueueKey: host_crawl = HostCrawl { partition, host, crawl };
     SeenKey: host_crawl = HostCrawl { partition, host, crawl };
     DueKey: seen = SeenKey { partition, host, crawl, url };
+    VisitKey: seen = SeenKey { partition, host, crawl, url };
     PageKey: seen = SeenKey { partition, host, crawl, url };
 }

@@ -84,6 +84,8 @@ impl Ledger {
             return Ok(false);
         }
         self.no_sitemap(txn, seen, key.captured.0)?;
+        let next = txn.get::<Pages>(key)?.and_then(|page| page.next);
+        self.no_visit(txn, seen, next)?;
         let entry = self.by_way_that_waits(txn, seen, entry)?;
         self.counters.done = self.counters.done.saturating_sub(1);
         self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == DoneKind::Redirect));
@@ -101,7 +103,7 @@ impl Ledger {
         when: UnixMillis,
     ) -> Result<Option<RequeueReason>> {
         let own = txn.get::<Failed>(&seen)?.is_some_and(|kept| kept.when == when);
-        let queued = own && self.try_once_more(txn, seen)?;
+        let queued = own && self.try_once_more(txn, seen, RequeueReason::GivenUp)?;
         Ok(queued.then_some(RequeueReason::Sitemap))
     }
 
@@ -172,7 +174,7 @@ pub(super) fn entry_of(
         found,
         origin,
         via,
-        again: Some(LastTime { captured: page.fetched, why }),
+        again: Some(LastTime::new(page.fetched, why)),
         spelling,
         ..QueueEntry::new(&url, reach.depth, page.fetched)
     })

@@ -8,10 +8,11 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::refresh::Refresh;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::domain::visit::Visit;
-use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
+use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey, VisitHostKey};
 use crate::storage::values::{
     Consumer, ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
 };
@@ -215,6 +216,8 @@ pub enum Change {
         digest: [u8; 16],
         /// Links that are followed from any seed.
         max_depth: Option<u16>,
+        /// When pages are visited again.
+        refresh: Box<Refresh>,
     },
     /// A host gives up its place: to the end of its front queue, or parked until a time.
     Yield {
@@ -242,6 +245,8 @@ pub enum Change {
     FetchAgain(Vec<PageKey>),
     /// URLs given up are queued again, as if they were new.
     TryAgain(Vec<SeenKey>),
+    /// Hosts of which the first visit is due.
+    Revisit(Vec<VisitHostKey>),
     /// Sitemaps of these rows are queued again: their time has come.
     ReadAgain(Vec<DueKey>),
     /// Pages to which better ways wait in `nearer` are queued once more, now that a URL was too deep.
@@ -270,6 +275,8 @@ pub struct HostNews {
     pub due: Option<UnixMillis>,
     /// Earliest visit of a sitemap noted.
     pub sitemap: Option<UnixMillis>,
+    /// When its first visit is due.
+    pub visit: Option<UnixMillis>,
 }
 
 /// What one change did, beside its writes.

@@ -48,10 +48,13 @@ impl Ledger {
                 UrlState::Waiting { .. } => {
                     let entry = self.take_out(txn, *seen)?;
                     self.counters.queued = self.counters.queued.saturating_sub(1);
+                    self.visited(txn, at, entry.as_ref().and_then(|(entry, _)| entry.again))?;
                     entry.is_some_and(|(entry, _)| entry.again.is_some())
                 }
                 UrlState::Done { captured, how, .. } => {
                     self.no_sitemap(txn, *seen, captured)?;
+                    let next = txn.get::<Pages>(&seen.page(captured))?.and_then(|page| page.next);
+                    self.no_visit(txn, *seen, next)?;
                     self.counters.done = self.counters.done.saturating_sub(1);
                     let redirects = u64::from(how == DoneKind::Redirect);
                     self.counters.redirects = self.counters.redirects.saturating_sub(redirects);

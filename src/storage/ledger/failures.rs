@@ -26,6 +26,7 @@ impl Ledger {
     ) {
         let capture = page.capture.as_ref();
         let entry = entry.unwrap_or_else(|| QueueEntry::new(&page.url, reach.depth, now));
+        let visit = entry.again.filter(|last| last.why == RequeueReason::Cycle);
         let kept = FailedValue {
             url: page.url.as_str().to_owned(),
             reason,
@@ -42,6 +43,8 @@ impl Ledger {
             origin: entry.origin,
             via: entry.via,
             spelling: page.url.spelling().map(str::to_owned),
+            next: None,
+            visits: visit.map_or(0, |last| last.visits.saturating_add(1)),
         };
         self.counters.failed += 1;
         txn.put::<Failed>(&seen, &kept);
@@ -54,6 +57,7 @@ impl Ledger {
         self.hosts.with(txn, at, |row| row.counts.errors = row.counts.errors.saturating_sub(1))?;
         if let Some(kept) = txn.get::<Failed>(&seen)? {
             self.no_sitemap(txn, seen, kept.when)?;
+            self.no_visit(txn, seen, kept.next)?;
             self.counters.failed = self.counters.failed.saturating_sub(1);
             txn.delete::<Failed>(&seen);
         }
@@ -63,15 +67,15 @@ impl Ledger {
     /// Queues URLs that were given up as if they were new, with all their attempts before them; captures stay.
     pub(super) fn try_again(&mut self, txn: &mut Txn<'_>, urls: &[SeenKey]) -> Result<Done> {
         for seen in urls {
-            self.try_once_more(txn, *seen)?;
+            self.try_once_more(txn, *seen, RequeueReason::GivenUp)?;
         }
         Ok(Done::default())
     }
 
     /// Queues a URL that was given up, unless its host refuses; true when it did.
-    pub(super) fn try_once_more(&mut self, txn: &mut Txn<'_>, seen: SeenKey) -> Result<bool> {
+    pub(super) fn try_once_more(&mut self, txn: &mut Txn<'_>, seen: SeenKey, why: RequeueReason) -> Result<bool> {
         let Some(UrlState::Error { reason }) = txn.get::<Seen>(&seen)? else { return Ok(false) };
-        let Some(entry) = txn.get::<Failed>(&seen)?.and_then(entry_of) else { return Ok(false) };
+        let Some(entry) = txn.get::<Failed>(&seen)?.and_then(|failed| entry_of(failed, why)) else { return Ok(false) };
         if self.hosts.orders(txn, seen.host_crawl().host_at())?.refusal().is_some() {
             return Ok(false);
         }
@@ -82,7 +86,7 @@ impl Ledger {
     }
 }
 
-fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
+fn entry_of(failed: FailedValue, why: RequeueReason) -> Option<QueueEntry> {
     let url = PageUrl::from_canonical(&failed.url).ok()?;
     Some(QueueEntry {
         limit: failed.limit,
@@ -92,7 +96,7 @@ fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
         origin: failed.origin,
         via: failed.via,
         spelling: failed.spelling,
-        again: failed.captured.map(|captured| LastTime { captured, why: RequeueReason::GivenUp }),
+        again: failed.captured.map(|captured| LastTime { visits: failed.visits, ..LastTime::new(captured, why) }),
         ..QueueEntry::new(&url, failed.depth, failed.discovered)
     })
 }

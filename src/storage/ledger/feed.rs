@@ -19,7 +19,7 @@ use crate::storage::values::{
 };
 
 impl Ledger {
-    /// Writes what became of a page; gives the number of its entry and what it says, none for one that is to be tried again.
+    /// Writes what became of a page; gives what that is, none for one that is to be tried again.
     pub(super) fn feed_page(
         &mut self,
         txn: &mut Txn<'_>,
@@ -27,12 +27,16 @@ impl Ledger {
         page: &PageChange,
         state: &UrlState,
         now: UnixMillis,
-    ) -> Result<Option<(u64, Visit)>> {
+    ) -> Result<Option<Finished>> {
         let record = page.record();
-        let (kind, why) = match state {
+        let last = match before {
+            Some(before) => last_of(txn, seen, before)?,
+            None => None,
+        };
+        let (visit, why) = match state {
             UrlState::Waiting { .. } => return Ok(None),
             UrlState::Done { how: DoneKind::Redirect, .. } => (Visit::Redirect, None),
-            UrlState::Done { .. } => (visit_of(txn, seen, (record, before), !page.links.new.is_empty())?, None),
+            UrlState::Done { .. } => (visit_of((record, last.as_ref()), before, !page.links.new.is_empty()), None),
             UrlState::Error { reason } => {
                 let gone = record.is_some_and(|record| is_gone(record.status));
                 (if gone { Visit::Gone } else { Visit::Failed }, Some(reason.code()))
@@ -40,7 +44,8 @@ impl Ledger {
             UrlState::Rejected { reason, .. } => (Visit::Rejected, Some(reason.code())),
         };
         let captured = record.map(|record| record.fetched);
-        Ok(Some((self.put_entry(txn, &FeedEntry { kind, at: now, page: seen, captured, why }), kind)))
+        let number = self.put_entry(txn, &FeedEntry { kind: visit, at: now, page: seen, captured, why });
+        Ok(Some(Finished { number, visit, last }))
     }
 
     /// A page is turned away while it waits.
@@ -112,32 +117,46 @@ impl Ledger {
     }
 }
 
+/// What the commit of a page that is finished has told of it.
+pub(super) struct Finished {
+    /// The number of its entry.
+    pub number: u64,
+    /// What its visit brought.
+    pub visit: Visit,
+    /// The capture before.
+    pub last: Option<PageRecord>,
+}
+
+/// The capture before this one. The half of an earlier try was nobody's news: then what was captured before it.
+fn last_of(txn: &Txn<'_>, seen: SeenKey, LastTime { captured, why, .. }: LastTime) -> Result<Option<PageRecord>> {
+    let key = seen.page(captured);
+    if why != RequeueReason::Cut {
+        return txn.get::<Pages>(&key);
+    }
+    let older = KeyRange { from: after(&key.encode()), ..KeyRange::captures(seen) };
+    txn.first_stored::<Pages>(&older)?.map_or(Ok(None), |key| txn.get::<Pages>(&key))
+}
+
 /// What the visit of a page that has content brought, beside the capture before. `leads_on`: it leads to a URL that nobody knew.
 fn visit_of(
-    txn: &Txn<'_>,
-    seen: SeenKey,
-    (record, before): (Option<&PageRecord>, Option<LastTime>),
+    (now, last): (Option<&PageRecord>, Option<&PageRecord>),
+    before: Option<LastTime>,
     leads_on: bool,
-) -> Result<Visit> {
-    let Some(LastTime { captured, why }) = before else { return Ok(Visit::First) };
-    let key = seen.page(captured);
-    let last = match why {
-        RequeueReason::GivenUp => return Ok(Visit::Back),
-        // The half of an earlier try was nobody's news; what was captured before it was.
-        RequeueReason::Cut => {
-            let older = KeyRange { from: after(&key.encode()), ..KeyRange::captures(seen) };
-            match txn.first_stored::<Pages>(&older)? {
-                Some(key) => txn.get::<Pages>(&key)?,
-                None => return Ok(Visit::First),
-            }
-        }
-        _ if record.is_none_or(|record| record.unchanged > 0) => return Ok(Visit::Unchanged),
-        _ => txn.get::<Pages>(&key)?,
-    };
-    let (Some(now), Some(last)) = (record, last.filter(|last| record.is_some_and(|now| now.status == last.status)))
-    else {
-        return Ok(Visit::Changed);
-    };
+) -> Visit {
+    match (before.map(|before| before.why), last) {
+        (None, _) | (Some(RequeueReason::Cut), None) => return Visit::First,
+        (Some(RequeueReason::GivenUp), _) => return Visit::Back,
+        (_, Some(last)) if matches!(last.visit, Visit::Gone | Visit::Failed) => return Visit::Back,
+        _ => {}
+    }
+    let (Some(now), Some(last)) = (now, last) else { return Visit::Changed };
+    let cut = before.is_some_and(|before| before.why == RequeueReason::Cut);
+    if now.unchanged > 0 && !cut {
+        return Visit::Unchanged; // by its payload, or by the word of its server
+    }
+    if now.status != last.status {
+        return Visit::Changed;
+    }
     let same = now.content.is_some() && now.content == last.content;
-    Ok(if same { Visit::Unchanged } else { Visit::of_texts(last.print.as_ref(), now.print.as_ref(), leads_on) })
+    if same { Visit::Unchanged } else { Visit::of_texts(last.print.as_ref(), now.print.as_ref(), leads_on) }
 }

@@ -5,11 +5,12 @@ use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, KeyMap};
 use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::rank::Ranker;
+use crate::domain::refresh::Rate;
 use crate::storage::StorageError;
 use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables;
 use crate::storage::txn::Txn;
-use crate::storage::values::{Counters, FrontierCounts, HostCounts, HostState, Place, Value};
+use crate::storage::values::{Counters, FrontierCounts, HostCounts, HostState, Place, Value, VisitCounts};
 
 use super::HostNews;
 
@@ -133,6 +134,30 @@ impl Hosts {
         Ok(self.row(txn, at)?.state.orders)
     }
 
+    /// How often its pages change.
+    pub fn rate(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<Rate> {
+        Ok(self.row(txn, at)?.state.rate)
+    }
+
+    /// A visit of one of its pages has told of that.
+    pub fn note_visit(&mut self, txn: &Txn<'_>, at: HostAt, after: impl FnOnce(Rate) -> Rate) -> Result<()> {
+        let row = self.row(txn, at)?;
+        let rate = after(row.state.rate);
+        row.state_changed |= rate != row.state.rate;
+        row.state.rate = rate;
+        Ok(())
+    }
+
+    /// Its pages that are visited again.
+    pub fn visits(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<VisitCounts> {
+        Ok(self.row(txn, at)?.counts.visits)
+    }
+
+    /// URLs in its queue.
+    pub fn queued(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<u64> {
+        Ok(self.row(txn, at)?.counts.queued_total())
+    }
+
     /// The host's name.
     pub fn name(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<String> {
         Ok(self.row(txn, at)?.state.name.clone())
@@ -248,6 +273,12 @@ impl Hosts {
             uphold(Invariant::I9, held == (queued && row.state.orders.holds()), || {
                 format!("a held host in a row: {at:?}")
             });
+            let visit = right_visit(&row.counts, row.state.orders.holds());
+            if visit != row.counts.visits.row {
+                row.counts.visits.row.iter().for_each(|was| txn.delete::<tables::VisitHosts>(&at.parked(*was)));
+                visit.iter().for_each(|is| txn.put::<tables::VisitHosts>(&at.parked(*is), &()));
+                row.counts.visits.row = visit;
+            }
             let frontier = &mut counters.frontier;
             frontier.change(&FrontierCounts::of(&row.counts), &row.counted);
             txn.put::<tables::HostCounts>(&at.crawl(self.crawl), &row.counts);
@@ -262,6 +293,7 @@ impl Hosts {
                 put: std::mem::take(&mut row.put),
                 due: row.due.take(),
                 sitemap: row.sitemap.take(),
+                visit,
             });
         }
         Ok(news)
@@ -296,6 +328,13 @@ fn right_place(counts: &HostCounts, held: bool, counters: &mut Counters, ranker:
         (Some(best), Place::Waiting { order, .. }) => Place::Waiting { rank: best, order },
         (Some(best), Place::None | Place::Held) => next_place(best, counters, ranker),
     }
+}
+
+/// When the first visit of a host is due: never while some are under way, or while new pages go first.
+pub(crate) fn right_visit(counts: &HostCounts, held: bool) -> Option<UnixMillis> {
+    let VisitCounts { rows, first, queued, owed, .. } = counts.visits;
+    let new_first = owed > 0 && counts.queued_total() + counts.due > 0;
+    (rows > 0 && queued == 0 && !new_first && !held).then_some(first)
 }
 
 fn next_place(rank: u8, counters: &mut Counters, ranker: &Ranker) -> Place {

@@ -12,6 +12,7 @@ mod feed;
 mod hosts;
 mod nearer;
 mod orders;
+mod refresh;
 mod requeue;
 mod seeds;
 #[cfg(test)]
@@ -26,9 +27,9 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::refresh::Refresh;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
-use crate::domain::visit::Visit;
 
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
@@ -41,7 +42,9 @@ use super::{Storage, StorageError};
 pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl};
 pub use counts::counters;
 use counts::counters_of;
+use feed::Finished;
 use hosts::Hosts;
+use refresh::Planned;
 
 /// What does not change while the node runs.
 #[derive(Clone)]
@@ -58,6 +61,8 @@ pub struct LedgerRules {
     pub generation: u32,
     /// Links that are followed from any seed, by these rules.
     pub max_depth: Option<u16>,
+    /// When pages are visited again.
+    pub refresh: Refresh,
 }
 
 /// Counts and places, and the changes to them.
@@ -91,9 +96,9 @@ impl Ledger {
         })
     }
 
-    /// Rules of this generation hold, with this limit of depth.
-    pub fn rules_are(&mut self, generation: u32, max_depth: Option<u16>) {
-        (self.rules.generation, self.rules.max_depth) = (generation, max_depth);
+    /// Rules of this generation hold, with this limit of depth and these visits.
+    pub fn rules_are(&mut self, generation: u32, max_depth: Option<u16>, refresh: Refresh) {
+        (self.rules.generation, self.rules.max_depth, self.rules.refresh) = (generation, max_depth, refresh);
     }
 
     /// The counters of the last commit.
@@ -143,14 +148,15 @@ impl Ledger {
             Change::FetchAgain(pages) => self.fetch_again(txn, pages),
             Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::ReadAgain(rows) => self.read_again(txn, rows),
+            Change::Revisit(hosts) => self.revisit(txn, hosts, now),
             Change::FollowNearer(pages) => self.follow_nearer(txn, pages),
             Change::Consumer { name, at } => self.consumer(txn, name, at.as_ref()),
-            Change::Settings { record, rules, digest, max_depth } => {
+            Change::Settings { record, rules, digest, max_depth, refresh } => {
                 txn.put_meta((), &**record);
                 if let Some(run) = txn.get_meta::<RunState>(())? {
                     txn.put_meta((), &RunState { rules: *rules, rules_digest: *digest, ..run });
                 }
-                self.rules_are(*rules, *max_depth);
+                self.rules_are(*rules, *max_depth, (**refresh).clone());
                 Ok(Done::default())
             }
         }
@@ -206,10 +212,16 @@ impl Ledger {
         let nearer = entry.as_ref().filter(|_| better).cloned();
         let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
-        let told = self.feed_page(txn, (seen, before), page, &state, now)?;
-        let (feed, visit) = told.unzip();
+        if !matches!(state, UrlState::Waiting { .. }) || page.capture.is_some() {
+            self.visited(txn, seen.host_crawl().host_at(), before)?; // of a half the entry says from now on that it was cut
+        }
+        let finished = self.feed_page(txn, (seen, before), page, &state, now)?;
+        let planned = match &finished {
+            Some(finished) => Some(self.plan(txn, seen, page, &state, finished)?),
+            None => None,
+        };
         self.note_sitemap(txn, seen, page, &state, (found, now));
-        self.store_capture(txn, page, seen, visit)?;
+        self.store_capture(txn, page, seen, finished.as_ref().zip(planned))?;
         if let Some((digest, first)) = &page.first_with {
             txn.put::<Content>(&ContentKey::from(*digest), first);
         }
@@ -219,8 +231,9 @@ impl Ledger {
         if let Some(entry) = nearer {
             done.again.extend(self.found_nearer_meanwhile(txn, page, entry, now)?);
         }
-        let unsynced = unsynced.map(|unsynced| UnsyncedPage { feed: feed.unwrap_or_default(), ..unsynced });
-        Ok(Done { unsynced, visit, ..done })
+        let number = finished.as_ref().map_or(0, |finished| finished.number);
+        let unsynced = unsynced.map(|unsynced| UnsyncedPage { feed: number, ..unsynced });
+        Ok(Done { unsynced, visit: finished.map(|finished| finished.visit), ..done })
     }
 
     fn end_state(
@@ -245,7 +258,7 @@ impl Ledger {
                     let counts = *reason != Failure::Spill && !matches!(page.ending, Ending::Wait { .. });
                     entry.attempts = entry.attempts.saturating_add(counts.into());
                     if let Some(half) = &page.capture {
-                        entry.again = Some(LastTime { captured: half.fetched, why: RequeueReason::Cut });
+                        entry.again = Some(LastTime::new(half.fetched, RequeueReason::Cut));
                     }
                     txn.put::<Due>(&seen.due(*when), &entry);
                 }
@@ -295,10 +308,15 @@ impl Ledger {
         txn: &mut Txn<'_>,
         page: &PageChange,
         seen: SeenKey,
-        visit: Option<Visit>,
+        told: Option<(&Finished, Planned)>,
     ) -> Result<()> {
         let Some(capture) = &page.capture else { return Ok(()) };
-        let kept = PageRecord { visit: visit.unwrap_or_default(), ..capture.clone() };
+        let kept = match told {
+            Some((finished, Planned { habit, next })) => {
+                PageRecord { visit: finished.visit, habit, next, ..capture.clone() }
+            }
+            None => capture.clone(),
+        };
         txn.put::<Pages>(&seen.page(capture.fetched), &kept);
         counters_of(&mut self.counters, capture, true);
         let at = seen.host_crawl().host_at();

@@ -44,6 +44,7 @@ impl Ledger {
                 continue;
             }
             let Some((entry, reach)) = self.take_out(txn, *seen)? else { continue };
+            self.visited(txn, seen.host_crawl().host_at(), entry.again)?;
             let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
             self.counters.queued = self.counters.queued.saturating_sub(1);
             self.count_rejected(reason);

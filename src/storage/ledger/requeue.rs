@@ -22,6 +22,7 @@ impl Ledger {
         match state {
             UrlState::Done { captured, how, .. } if captured == page.fetched => {
                 self.no_sitemap(txn, seen, captured)?;
+                self.no_visit(txn, seen, page.next)?;
                 self.counters.done = self.counters.done.saturating_sub(1);
                 if how == DoneKind::Redirect {
                     self.counters.redirects = self.counters.redirects.saturating_sub(1);

@@ -97,7 +97,13 @@ fn family_options(family: Family, budget: &Budget) -> Options {
         }
         // Rows that are consumed from the front: files with many deletions are compacted soon, so that a scan
         // that has lost its head does not walk long over them.
-        Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps => {
+        Family::Queue
+        | Family::Waiting
+        | Family::Parked
+        | Family::Due
+        | Family::Sitemaps
+        | Family::Visits
+        | Family::VisitHosts => {
             options.add_compact_on_deletion_collector_factory(4096, 2048, 0.5);
         }
         // The Bloom filter stands before it, so nearly every look-up hits: the last level, nine tenths of the data, can do
@@ -118,8 +124,12 @@ fn table(family: Family, budget: &Budget) -> BlockBasedOptions {
     table.set_pin_top_level_index_and_filter(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     // Rows are only scanned; a filter would never be asked.
-    let row = matches!(family, Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps);
-    if !row && family != Family::Feed {
+    let looked_up = match family {
+        Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps => false,
+        Family::Visits | Family::VisitHosts | Family::Feed => false,
+        _ => true,
+    };
+    if looked_up {
         table.set_bloom_filter(10.0, false);
         table.set_partition_filters(true);
         table.set_optimize_filters_for_memory(true);

@@ -4,6 +4,7 @@ use super::ValueError;
 use super::wire::{Reader, Wire, fields, fields_of, put_bytes, variants};
 use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrders;
+use crate::domain::refresh::Rate;
 use crate::domain::robots::RobotsCopy;
 
 fields! {
@@ -16,9 +17,12 @@ fields! {
         pace: Vec<u8>,
         /// What the operator has said of it.
         orders: HostOrders,
+        /// How often its pages change.
+        rate: Rate,
     }
 }
 
+fields_of!(Rate { ln, weight });
 fields_of!(HostOrders { paused, blocked, dropping, recrawling, min_delay });
 
 /// Ranks a queue can have.
@@ -64,6 +68,25 @@ fields! {
         bytes: u64,
         /// Its entry in `waiting` or `parked`, if it is not held.
         place: Place,
+        /// Pages of it that are visited again.
+        visits: VisitCounts,
+    }
+}
+
+fields! {
+    /// The pages of a host that are visited again.
+    #[derive(Default, Copy)]
+    VisitCounts {
+        /// Rows in `visits`.
+        rows: u64,
+        /// None of them lies before this.
+        first: UnixMillis,
+        /// Visits that are queued or in hands.
+        queued: u32,
+        /// New pages that go before the next visits.
+        owed: u32,
+        /// Its row in `visit_hosts`.
+        row: Option<UnixMillis>,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::domain::cut::Cut;
 use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
+use crate::domain::refresh::Habit;
 use crate::domain::textprint::TextPrint;
 use crate::domain::url::PageUrl;
 use crate::domain::visit::Visit;
@@ -124,6 +125,12 @@ fields! {
         print: Option<TextPrint>,
         /// What this visit brought.
         visit: Visit,
+        /// What is known of its changes after it.
+        habit: Habit,
+        /// When it is visited next: its row in `visits`, while the URL is done by this capture.
+        next: Option<UnixMillis>,
+        /// Answers 304 in a row until now.
+        not_modified: u8,
         /// Why where it leads was turned away: the reason, and the rule in words.
         refused: Option<String>,
     }

@@ -175,6 +175,15 @@ fields! {
         captured: UnixMillis,
         /// Why it is queued again.
         why: RequeueReason,
+        /// Visits in a row that found it given up still.
+        visits: u8,
+    }
+}
+
+impl LastTime {
+    /// Of one that was there.
+    pub fn new(captured: UnixMillis, why: RequeueReason) -> Self {
+        Self { captured, why, visits: 0 }
     }
 }
 
@@ -245,9 +254,13 @@ pub struct FailedValue {
     pub via: Option<String>,
     /// How it was asked for, where that is not the canonical form.
     pub spelling: Option<String>,
+    /// When it is visited next: its row in `visits`.
+    pub next: Option<UnixMillis>,
+    /// Visits in a row that found it given up still.
+    pub visits: u8,
 }
 
-with_way!(FailedValue { url, reason, status, when, captured, attempts, depth, limit, hops } SPELLED);
+with_way!(FailedValue { url, reason, status, when, captured, attempts, depth, limit, hops, next, visits } SPELLED);
 
 fields! {
     /// A seed, and what was said of it when it was added.

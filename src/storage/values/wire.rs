@@ -12,6 +12,7 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::refresh::Habit;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::textprint::TextPrint;
 use crate::domain::url::Scheme;
@@ -284,6 +285,28 @@ macro_rules! coded {
         }
     )*};
 }
+/// The rate in two bytes, the mean and the row in one each.
+impl Wire for Habit {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.rate.put(out);
+        out.extend([self.links, self.small]);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Ok(Self { rate: Wire::read(from)?, links: from.byte()?, small: from.byte()? })
+    }
+}
+
+impl Wire for i16 {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.to_be_bytes());
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        from.array().map(Self::from_be_bytes)
+    }
+}
+
 /// Three hashes of eight bytes each, then a number.
 impl Wire for TextPrint {
     fn put(&self, out: &mut Vec<u8>) {

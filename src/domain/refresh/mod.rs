@@ -1,0 +1,222 @@
+//! When a page that is done is visited again: its habit, told of its visits, and the cycle that the settings give it.
+//!
+//! [`Habit`] is what is kept of a page, beside the time of its newest capture; [`Refresh`] is what the settings say. Only what was seen is
+//! kept: the time of the next visit follows from both, so that other settings need no other past.
+
+pub mod cycle;
+pub mod interval;
+pub mod rate;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::kinds::names;
+use crate::base::time::UnixMillis;
+use crate::domain::visit::Visit;
+
+pub use cycle::{Cycle, CycleError};
+pub use interval::Pace;
+pub use rate::{Found, Rate};
+
+/// So many visits in a row that brought only a little or numbers make a page restless: it has a clock, a counter, a box that turns.
+const RESTLESS: u8 = 4;
+/// A page that is gone is looked for so often more, each time after four times as long.
+const GONE_TRIES: u8 = 3;
+const GONE_FACTOR: u32 = 4;
+/// Visits of a page that was given up for another reason.
+const FAILED_TRIES: u8 = 3;
+/// `Last-Modified` says that a page rested only when it lies so long before the answer: many servers say "now".
+const RESTED: Duration = Duration::from_secs(60);
+
+names! {
+    /// What counts as a change of a page.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    Heed {
+        /// Another text; numbers and little things too, until the page is restless.
+        #[default]
+        Text = "text";
+        /// Whatever is not byte by byte the same.
+        All = "all";
+        /// Another text only.
+        Large = "large";
+    }
+}
+
+/// What is known of how a page changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Habit {
+    /// How often.
+    pub rate: Rate,
+    /// New links a visit, the mean of the last ones, in eighths.
+    pub links: u8,
+    /// Visits in a row, at most four, that brought only a little or numbers; such as brought nothing do not end the row.
+    pub small: u8,
+}
+
+/// What a visit tells of a page's habit.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// What it brought.
+    pub visit: Visit,
+    /// Time since the visit before.
+    pub since: Duration,
+    /// When the page was changed last, by its server's word, before this visit.
+    pub changed_ago: Option<Duration>,
+    /// URLs found on it that nobody knew.
+    pub links: usize,
+}
+
+impl Habit {
+    /// Of a page that was captured for the first time, on a host with this rate.
+    pub fn of_new_page(host: Rate, changed_ago: Option<Duration>, links: usize) -> Self {
+        let rested = changed_ago.filter(|ago| *ago >= RESTED);
+        Self { rate: Rate::of_new_page(host, rested), links: interval::links_after(0, links), small: 0 }
+    }
+
+    /// After a visit; beside it what that found, for the host's rate.
+    #[must_use]
+    pub fn after(self, told: &Told, heed: Heed) -> (Self, Found) {
+        let found = match heed.counts(told.visit, self.small >= RESTLESS) {
+            false => Found::Same,
+            true => match told.changed_ago.filter(|ago| *ago < told.since && told.visit != Visit::Gone) {
+                Some(ago) => Found::ChangedAgo(ago),
+                None => Found::Change,
+            },
+        };
+        let small = match told.visit {
+            Visit::Little | Visit::Numbers => self.small.saturating_add(1).min(RESTLESS),
+            Visit::Unchanged | Visit::Markup => self.small,
+            _ => 0,
+        };
+        let links = interval::links_after(self.links, told.links);
+        (Self { rate: self.rate.after(told.since, found), links, small }, found)
+    }
+}
+
+impl Heed {
+    fn counts(self, visit: Visit, restless: bool) -> bool {
+        match visit {
+            Visit::Changed | Visit::Gone | Visit::Back | Visit::Redirect => true,
+            Visit::Little | Visit::Numbers => self == Self::All || self == Self::Text && !restless,
+            Visit::Markup => self == Self::All,
+            Visit::First | Visit::Unchanged | Visit::Failed | Visit::Rejected | Visit::Erased => false,
+        }
+    }
+}
+
+/// What the settings say of visits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Refresh {
+    /// The cycle of a page.
+    pub cycle: Cycle,
+    /// Price and bounds of intervals that adapt.
+    pub pace: Pace,
+    /// What counts as a change.
+    pub heed: Heed,
+    /// Visits of a host in its turn, of its pages, while new ones wait: 0 to 1.
+    pub share: f64,
+}
+
+/// How a page ended at its last visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It is there, or redirects.
+    Done,
+    /// It is not there, and was looked for so often since.
+    Gone(u8),
+    /// It was given up for another reason, and was visited so often since.
+    Failed(u8),
+}
+
+impl Refresh {
+    /// When a page comes next that was visited at `last` and ended so; none when it never does. `weight`: see [`interval::weight`]; `key`
+    /// of its URL.
+    pub fn next(&self, (last, ended): (UnixMillis, Ended), habit: &Habit, weight: f64, stretch: f64, key: &[u8]) -> Option<UnixMillis> {
+        let factor = match ended {
+            Ended::Done => 1,
+            Ended::Gone(tries) if tries < GONE_TRIES => GONE_FACTOR.pow(tries.into()),
+            Ended::Failed(tries) if tries < FAILED_TRIES => 2,
+            Ended::Gone(_) | Ended::Failed(_) => return None,
+        };
+        let next = self.cycle.next(last, (habit.rate, weight), &self.pace, stretch, key)?;
+        Some(last.plus(next.since(last).saturating_mul(factor)))
+    }
+
+    /// Visits in a turn of a host, and how many new pages it owes after them, where new ones wait.
+    pub fn turn(&self, most: u32, new_wait: bool) -> (u32, u32) {
+        if !new_wait {
+            return (most, 0);
+        }
+        let share = self.share.clamp(0.0, 1.0);
+        let visits = (f64::from(most) * share).round();
+        let owed = if share > 0.0 { visits * (1.0 - share) / share } else { 0.0 };
+        (visits as u32, owed.round() as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    fn told(visit: Visit) -> Told {
+        Told { visit, since: DAY, changed_ago: None, links: 0 }
+    }
+
+    fn refresh(cycle: &str) -> Refresh {
+        let pace = Pace { pace: DAY, min: DAY / 24, max: DAY * 90 };
+        Refresh { cycle: cycle.parse().unwrap(), pace, heed: Heed::Text, share: 0.5 }
+    }
+
+    #[test]
+    fn numbers_and_little_things_count_until_the_page_is_restless_and_a_text_ends_that() {
+        let mut habit = Habit::default();
+        let mut found = Vec::new();
+        let visits = [Visit::Numbers, Visit::Little, Visit::Unchanged, Visit::Numbers, Visit::Numbers, Visit::Numbers, Visit::Little, Visit::Changed, Visit::Numbers];
+        for visit in visits {
+            let (next, brought) = habit.after(&told(visit), Heed::Text);
+            (habit, _) = (next, found.push(brought == Found::Change));
+        }
+        assert_eq!(found, [true, true, false, true, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn what_counts_is_by_heed() {
+        for (heed, counted) in [
+            (Heed::Text, &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Gone, Visit::Back, Visit::Redirect][..]),
+            (Heed::All, &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Markup, Visit::Gone, Visit::Back, Visit::Redirect]),
+            (Heed::Large, &[Visit::Changed, Visit::Gone, Visit::Back, Visit::Redirect]),
+        ] {
+            for visit in Visit::ALL {
+                let (_, found) = Habit::default().after(&told(*visit), heed);
+                assert_eq!(found == Found::Change, counted.contains(visit), "{heed} {visit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_servers_word_of_the_moment_is_taken_when_it_lies_after_the_visit_before() {
+        let of = |ago| Habit::default().after(&Told { changed_ago: Some(ago), ..told(Visit::Changed) }, Heed::Text).1;
+        assert_eq!(of(DAY / 2), Found::ChangedAgo(DAY / 2));
+        assert_eq!(of(DAY * 2), Found::Change, "it was told before, and the page has changed all the same");
+    }
+
+    #[test]
+    fn what_is_gone_is_looked_for_three_times_ever_later_and_what_fails_three_times() {
+        let every = refresh("1d");
+        let next = |ended| every.next((UnixMillis(0), ended), &Habit::default(), 1.0, 1.0, &[0x7f]).map(|at| at.0.div_ceil(86_400_000));
+        assert_eq!([Ended::Gone(0), Ended::Gone(1), Ended::Gone(2), Ended::Gone(3)].map(next), [Some(1), Some(4), Some(16), None]);
+        assert_eq!([Ended::Done, Ended::Failed(0), Ended::Failed(2), Ended::Failed(3)].map(next), [Some(1), Some(2), Some(2), None]);
+        assert_eq!(refresh("off").next((UnixMillis(0), Ended::Done), &Habit::default(), 1.0, 1.0, &[0]), None);
+    }
+
+    #[test]
+    fn a_turn_is_a_share_of_what_a_host_may_have_in_hand_and_owes_the_rest_in_new_pages() {
+        let of = |share| Refresh { share, ..refresh("adapt") }.turn(16, true);
+        assert_eq!([0.0, 0.25, 0.5, 0.8, 1.0].map(of), [(0, 0), (4, 12), (8, 8), (13, 3), (16, 0)]);
+        assert_eq!(refresh("adapt").turn(16, false), (16, 0));
+    }
+}
