@@ -5,6 +5,10 @@ mod call;
 mod checkpoint;
 mod control;
 mod disk;
+#[cfg(feature = "rocksdb")]
+mod erase;
+#[cfg(feature = "rocksdb")]
+mod erasing;
 mod follow;
 mod holds;
 #[cfg(feature = "search")]
@@ -52,6 +56,8 @@ use threads::Starters;
 pub use build::at_rest;
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
+#[cfg(feature = "rocksdb")]
+pub use erase::{Way, erase, host_of, look_of};
 pub use memory::plan as memory_plan;
 pub use open::faults;
 pub use run::{Outcome, ReadAgain, RunError, run};
@@ -131,12 +137,6 @@ pub enum StartError {
     /// An address that this machine does not have.
     #[error("fetch.source_address: no connection can come from {address}: {source}")]
     Source { address: std::net::IpAddr, source: std::io::Error },
-    /// An erasure that did not come to its end.
-    #[error(
-        "data folder {}: the erasure of a host did not come to its end; give `lycosa erase HOST` once more with the same host, it goes on",
-        .0.display()
-    )]
-    Erasing(std::path::PathBuf),
     /// A folder or a thread.
     #[error("{doing}: {source}")]
     Io { doing: String, source: std::io::Error },
@@ -154,7 +154,7 @@ impl StartError {
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
             Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
-            Self::Access(_) | Self::Words(_) | Self::Source { .. } | Self::Erasing(_) => None,
+            Self::Access(_) | Self::Words(_) | Self::Source { .. } => None,
         }
     }
 }
@@ -236,7 +236,9 @@ impl Running {
         if let Some(ask) = self.ask.take() {
             let _ = ask.send(End { patience, farewell });
         }
-        self.node.stop_with(Stop::Asked);
+        if self.node.stop.borrow().is_none() {
+            self.node.stop_with(Stop::Asked);
+        }
         self.thread.take().is_some_and(|t| t.join().unwrap_or(false))
     }
 }

@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::json;
 use url::{Host, Url};
@@ -176,7 +177,7 @@ fn addresses(settings: &Settings) -> Result<(), CliError> {
 pub fn on_hangup(args: &RunArgs, in_force: &Settings) -> ReadAgain {
     let args = RunArgs { seeds_file: None, ..args.clone() };
     let in_force = in_force.clone();
-    Box::new(move || match run_layers(&args).and_then(|layers| Ok(layers.load()?)) {
+    Arc::new(move || match run_layers(&args).and_then(|layers| Ok(layers.load()?)) {
         Ok(new) => {
             log::info!("settings read again: log_level={:?}", new.log.level);
             let waiting = waiting(&in_force, &new);

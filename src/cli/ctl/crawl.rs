@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::door::Ask;
 use super::look::{list, path};
-use super::table::{Column, Form, listed, table};
+use super::table::{Column, Form, facts, listed, table};
 use super::told::InForce;
 use super::{read, urls};
 use crate::admin::index::IndexView;
@@ -50,6 +50,8 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Index { order: None } => Ask::get("/api/v1/index"),
         CtlCommand::Index { order: Some(IndexOrder::Rebuild) } => Ask::post("/api/v1/index/rebuild", String::new()),
         CtlCommand::Host(host) => super::host::ask(host),
+        CtlCommand::Erasures { id: Some(id), .. } => Ask::get(format!("/api/v1/erasures/{}", super::escaped_part(id))),
+        CtlCommand::Erasures { id: None, host } => Ask::get(path("/api/v1/erasures", &[("host", host.clone())])),
         CtlCommand::Urls(command) => urls::ask(command),
         CtlCommand::Diff(Which { url, from, to }) => {
             let query = [("url", Some(url.clone())), ("from", from.clone()), ("to", to.clone())];
@@ -78,6 +80,8 @@ pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<
         CtlCommand::Checkpoints => checkpoints(&read(answer)?),
         CtlCommand::Index { .. } => index(&read(answer)?),
         CtlCommand::Sinks => sinks(&read(answer)?),
+        CtlCommand::Erasures { id: Some(_), .. } => facts(&read(answer)?),
+        CtlCommand::Erasures { id: None, .. } => listed(&read(answer)?, ERASURES),
         CtlCommand::Urls(command) => urls::told(command, answer)?,
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
             let Done { done, still } = read(answer)?;
@@ -141,6 +145,12 @@ const SEEDS: &[Column] = &[
     Column("max depth", "/max_depth", Form::Plain),
     Column("tags", "/tags", Form::Plain),
     Column("URL", "/url", Form::Plain),
+];
+const ERASURES: &[Column] = &[
+    Column("certificate", "/id", Form::Plain),
+    Column("began", "/began", Form::Plain),
+    Column("done", "/ended", Form::Plain),
+    Column("nothing left", "/erased", Form::Plain),
 ];
 const SINKS: &[Column] = &[
     Column("name", "/name", Form::Plain),
