@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use super::entry::Entry;
@@ -136,6 +137,8 @@ impl Making<'_> {
         let mut stems = language.and_then(Stem::of).map(Stems::new);
         let (mut heads, mut text) = (Texts::new(MOST_TOKENS), Texts::new(MOST_TOKENS));
         let mut left = self.max_text;
+        let bytes = blocks.iter().map(|block| block.text.len()).fold(0, usize::saturating_add).min(left);
+        text.tokens.reserve(bytes + bytes / 4);
         for block in blocks {
             if left == 0 || text.full() {
                 return finished(entry, heads, text, true);
@@ -223,12 +226,12 @@ impl Texts {
 struct Stems {
     stem: Stem,
     /// The term of each word met, none of one that has no ending.
-    known: HashMap<String, Option<String>>,
+    known: HashMap<String, Option<String>, RandomState>,
 }
 
 impl Stems {
     fn new(stem: Stem) -> Self {
-        Self { stem, known: HashMap::new() }
+        Self { stem, known: HashMap::default() }
     }
 
     fn add(&mut self, token: Token<'_>, list: &mut TokenList) {

@@ -19,7 +19,7 @@ pub use fold::fold;
 pub use forms::{Mapped, form};
 pub use han::{cut, is_han, rarity};
 pub use language::{language, subtag, three_letters};
-pub use packed::{TokenList, unpacked};
+pub use packed::{TokenList, Unpacked, unpacked};
 pub use split::{Han, Joint, Word, words};
 pub use stem::Stem;
 pub use stop::{Stops, is_number, says_nothing};

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::*;
 
@@ -294,10 +295,29 @@ proptest! {
 proptest! {
     #[test]
     fn words_of_ascii_are_those_of_the_long_way(text in "[a-zA-Z0-9 .,:;'_+#\\-\n(]{0,40}") {
-        // One letter beyond ASCII, and all of the text goes the long way.
-        let (short, long) = (format!("{text}\n"), format!("{text}\nß"));
+        // One letter beyond ASCII and no space that ends a stretch, and all of the text goes the long way.
+        let (short, long) = (format!("{text}\n"), format!("{}\nß", text.replace(' ', "\n")));
         let mut expected = words(&long, Han::Chinese, 100);
         prop_assert_eq!(expected.pop().map(|word| word.text), Some("ß"));
         prop_assert_eq!(words(&short, Han::Chinese, 100), expected);
+    }
+}
+
+proptest! {
+    /// Stretches of ASCII and of others end where no word goes on.
+    #[test]
+    fn words_are_those_of_uax_29_wherever_curly_quotes_and_marks_stand(text in "[a-c’'“é .,:_\u{301}0-2]{0,40}") {
+        let part = |c: char| c.is_alphanumeric() || c == '\u{301}';
+        let mut wanted = Vec::new();
+        for (start, piece) in text.split_word_bound_indices() {
+            let runs = piece.split(|c| !part(c)).filter(|run| !run.is_empty());
+            wanted.extend(runs.map(|run| start + run.as_ptr() as usize - piece.as_ptr() as usize));
+        }
+        let mut found = Vec::new();
+        tokens(&text, 0, |token| {
+            found.extend((token.kind == Kind::Word).then_some(token.start));
+            true
+        });
+        prop_assert_eq!(found, wanted);
     }
 }
