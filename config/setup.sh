@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs what is missing for building (`setup.sh build`), for testing (`setup.sh test VENV PAGES`), for measuring
-# (`setup.sh bench PAGES`, and with perf `setup.sh profile PAGES`), and says so.
+# (`setup.sh bench PAGES`, and with perf `setup.sh profile PAGES`), for the large tests of exports (`setup.sh readers VENV`), and says so.
 # Needs Debian or a relative of it, and root or sudo only when something is missing.
 set -euo pipefail
 
@@ -108,9 +108,9 @@ browser() {
     ( packages chromium fonts-dejavu-core ) || say "no Chromium: the tests of the live page are SKIPPED"
 }
 
-# The readers that judge our WARC files; pip runs only when the list has changed.
+# Programs in Python of a list, such as the readers that judge our WARC files; pip runs only when the list has changed.
 venv() {
-    local venv=$1 list=tests/tools/requirements.txt
+    local venv=$1 list=$2
     [ -f "$list" ] || return 0
     cmp -s "$list" "$venv/requirements.txt" && return 0
     say "making $venv with other people's tools"
@@ -156,11 +156,19 @@ build)
 test)
     [ $# -eq 3 ] || die "usage: setup.sh test VENV PAGES"
     mkdir -p "$(dirname "$2")"
-    venv "$2"
+    venv "$2" tests/tools/requirements.txt
     web_server
     name_server
     browser
     pages "$3"
+    ;;
+readers)
+    [ $# -eq 2 ] || die "usage: setup.sh readers VENV"
+    program wget wget
+    program jq jq
+    program xmllint libxml2-utils
+    program linkchecker linkchecker
+    venv "$2" tests/tools/readers.txt
     ;;
 bench | profile)
     [ $# -eq 2 ] || die "usage: setup.sh $1 PAGES"
@@ -171,6 +179,6 @@ bench | profile)
     pages "$2"
     ;;
 *)
-    die "usage: setup.sh build | test VENV PAGES | bench PAGES | profile PAGES"
+    die "usage: setup.sh build | test VENV PAGES | readers VENV | bench PAGES | profile PAGES"
     ;;
 esac
