@@ -74,7 +74,7 @@ soak-index: test-tools ## feed, index, search and exports, larger and killed mor
 	@config/setup.sh readers $(READERS)
 	config/build.sh cargo test $(CHECKED) --test it --no-run
 	LYCOSA_SCALE=$(SCALE) LYCOSA_READERS=$(READERS)/bin/python cargo test $(CHECKED) --test it -- --nocapture --test-threads 1 --include-ignored \
-		feed::who_follows index:: search::what_is_quoted export::each_format export_derived::
+		feed::who_follows index:: search::what_is_quoted export::each_format export_derived:: mirror::
 
 # Which target is fuzzed and for how long; without one they are listed. What is found new stays beside the build.
 TARGET ?=

@@ -158,13 +158,13 @@ test)
     mkdir -p "$(dirname "$2")"
     venv "$2" tests/tools/requirements.txt
     web_server
+    program wget wget
     name_server
     browser
     pages "$3"
     ;;
 readers)
     [ $# -eq 2 ] || die "usage: setup.sh readers VENV"
-    program wget wget
     program jq jq
     program xmllint libxml2-utils
     program linkchecker linkchecker

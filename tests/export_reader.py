@@ -396,4 +396,5 @@ def main():
     print(json.dumps(told))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -18,7 +18,7 @@ use crate::sandbox::{Sandbox, program, scale, until};
 use crate::site::{Site, none, page};
 
 // The name is one that the queries of Common Crawl ask for.
-const SETTINGS: &str = "crawl.name = \"CC-MAIN-2018-05\"\nfetch.concurrency = 16\npoliteness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\n\
+pub const SETTINGS: &str = "crawl.name = \"CC-MAIN-2018-05\"\nfetch.concurrency = 16\npoliteness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\n\
     store.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
 
 /// A crawl that has ended: of pages in two charsets and three framings, redirects, errors and pages with the content of others.
@@ -48,7 +48,7 @@ fn crawled() -> Sandbox {
 }
 
 /// Makes an export, and gives its place and its manifest.
-fn export(sandbox: &Sandbox, format: &str, name: &str, options: &[&str]) -> (PathBuf, Value) {
+pub fn export(sandbox: &Sandbox, format: &str, name: &str, options: &[&str]) -> (PathBuf, Value) {
     let to = sandbox.beside(name);
     let mut command = program();
     command.args(["export", format, "--no-progress", "--data"]).arg(sandbox.data()).arg("--to").arg(&to).args(options);
@@ -76,7 +76,7 @@ fn read(sandbox: &Sandbox, form: &str, export: &Path) -> Value {
 }
 
 /// Every file of a folder, or the one file, with its bytes.
-fn bytes(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn bytes(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     if path.is_file() {
         return [(PathBuf::new(), fs::read(path).unwrap())].into();
     }

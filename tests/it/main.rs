@@ -58,6 +58,8 @@ mod marks;
 mod matrix;
 mod memory;
 mod metrics;
+#[cfg(feature = "rocksdb")]
+mod mirror;
 mod names;
 mod nearer;
 mod openapi;
