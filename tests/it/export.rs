@@ -129,8 +129,7 @@ fn index_lines(dir: &Path) -> Vec<String> {
 #[test]
 fn each_format_holds_what_the_feed_tells_is_read_by_other_tools_and_has_the_same_bytes_again() {
     let Some(python) = python() else { return };
-    // In large 5,000 pages and more.
-    let (sandbox, feed) = crawled(if scale() == 1 { 30 } else { 100 * scale() });
+    let (sandbox, feed) = crawled(30 * scale());
     let (data, out) = (sandbox.data(), sandbox.beside("out"));
     let (all, newest) = captures(&feed);
     assert!(all.len() > newest.len() && newest.len() < feed.len(), "{} {} {}", feed.len(), all.len(), newest.len());

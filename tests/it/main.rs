@@ -48,6 +48,8 @@ mod hubs;
 mod index;
 #[cfg(feature = "faults")]
 mod kill;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod known_items;
 mod ledger;
 mod limits;
 #[cfg(feature = "rocksdb")]
