@@ -77,7 +77,7 @@ soak-index: test-tools ## feed, index, search and exports, larger and killed mor
 	config/build.sh cargo test $(CHECKED) --test it --no-run
 	LYCOSA_SCALE=$(SCALE) LYCOSA_READERS=$(READERS)/bin/python LYCOSA_DOCS=$(DOCS) \
 		cargo test $(CHECKED) --test it -- --nocapture --test-threads 1 --include-ignored known_items:: \
-		feed::who_follows index:: search::what_is_quoted export::each_format export_derived:: mirror:: sinks::
+		feed::who_follows index:: search::what_is_quoted export::each_format export_derived:: mirror:: sinks:: corpus::changed
 
 # Which target is fuzzed and for how long; without one they are listed. What is found new stays beside the build.
 TARGET ?=
