@@ -33,7 +33,7 @@ const OTHERS: [&str; 3] = [
 ];
 
 /// A page: its path, media type and bytes.
-type Served = BTreeMap<String, (String, Vec<u8>)>;
+pub type Served = BTreeMap<String, (String, Vec<u8>)>;
 
 fn pages() -> Option<Served> {
     let docs = std::env::var_os("LYCOSA_PAGES").map(std::path::PathBuf::from).filter(|p| p.join("complete").exists());
@@ -81,7 +81,7 @@ fn links(pages: &Served) -> String {
     pages.keys().map(|path| format!("<a href=\"{path}\">x</a> ")).collect()
 }
 
-fn serve(pages: Served) -> Site {
+pub fn serve(pages: Served) -> Site {
     Site::http(move |_, path| -> Vec<u8> {
         let (kind, body) = match pages.get(path) {
             Some((kind, body)) => (kind.clone(), body.clone()),
@@ -96,7 +96,7 @@ fn serve(pages: Served) -> Site {
 }
 
 /// A crawl of a site, with its index.
-fn sandbox(site: &Site) -> Sandbox {
+pub fn sandbox(site: &Site) -> Sandbox {
     Sandbox::alone(&format!(
         "crawl.seeds = [\"http://pages.test/\"]\ncrawl.max_depth = 1\nadmin.listen = \"127.0.0.1:0\"\nnet.allow = [\"127.0.0.1/32:{}\"]\n\
          dns.overrides = {{ \"*.test\" = \"{}\" }}\ndisk.pause_below = \"1MB\"\ndisk.reserve = 0\nlog.level = \"info\"\n\

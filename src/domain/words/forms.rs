@@ -21,12 +21,16 @@ static ONE_FORM: LazyLock<Box<[char]>> = LazyLock::new(one_form);
 /// `text` as the index has it: [`fold`], without characters that nobody sees, and each Han character in its simplified form (OpenCC's
 /// table; new Japanese forms by way of the traditional ones). 圖, 图 and 図 are 图. At most about eleven times as long.
 pub fn form(text: &str) -> Cow<'_, str> {
+    if !text.is_ascii() && text.contains(is_unseen) {
+        // Before anything else: what they stand between may be one letter.
+        let seen: String = text.chars().filter(|c| !is_unseen(*c)).collect();
+        return form(&seen).into_owned().into();
+    }
     let folded = fold(text);
-    let same = |c: char| !is_unseen(c) && one(c) == c;
-    if folded.is_ascii() || folded.chars().all(same) {
+    if folded.is_ascii() || folded.chars().all(|c| one(c) == c) {
         return folded;
     }
-    folded.chars().filter(|c| !is_unseen(*c)).map(one).collect::<String>().into()
+    folded.chars().map(one).collect::<String>().into()
 }
 
 /// A text in its form that knows where each piece of it stood.
