@@ -15,6 +15,21 @@ const LAST: u32 = 0x9fff;
 /// New Japanese forms that are other characters of Chinese: 予 gives, 豫 delays.
 const OTHERS: [char; 4] = ['予', '缶', '醋', '疏'];
 
+/// Ways of writing a character in names, that other standards have no code for or that Unicode does not take apart, each with the usual one
+/// (`=`, `sem` and `wrong!` of the IRG's working document IRGN2221, kVariants).
+const VARIANTS: [(char, char); 10] = [
+    ('髙', '高'),
+    ('嵜', '崎'),
+    ('桒', '桑'),
+    ('栁', '柳'),
+    ('冨', '富'),
+    ('濵', '濱'),
+    ('邉', '邊'),
+    ('渕', '淵'),
+    ('逹', '達'),
+    ('槗', '橋'),
+];
+
 /// By character from [`FIRST`] to [`LAST`]; 110 KB, made when the first Han text comes.
 static ONE_FORM: LazyLock<Box<[char]>> = LazyLock::new(one_form);
 
@@ -67,7 +82,12 @@ fn is_unseen(c: char) -> bool {
 fn one(c: char) -> char {
     let at = u32::from(c);
     if !(FIRST..=LAST).contains(&at) {
-        return c;
+        return match c {
+            '\u{fa11}' => '崎', // has no decomposition, though it lies among compatibility characters
+            '𠮷' => '吉',
+            '𣘺' => '桥',
+            other => other,
+        };
     }
     ONE_FORM.get((at - FIRST) as usize).copied().unwrap_or(c)
 }
@@ -90,6 +110,11 @@ fn one_form() -> Box<[char]> {
         let simplified = place(old).and_then(|at| forms.get(at)).copied().unwrap_or(old);
         if let Some(form) = place(new).and_then(|at| forms.get_mut(at)) {
             *form = simplified;
+        }
+    }
+    for (variant, usual) in VARIANTS {
+        if let Some(form) = place(variant).and_then(|at| forms.get_mut(at)) {
+            *form = usual;
         }
     }
     // A form of a form: once is enough for whoever asks.
