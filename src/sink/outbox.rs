@@ -20,6 +20,8 @@ pub struct Piece {
     pub url: Option<String>,
     /// It takes a document away.
     pub removes: bool,
+    /// It was refused alone, and another taken since.
+    pub refused: bool,
     /// As they are sent.
     pub bytes: Vec<u8>,
 }
@@ -66,6 +68,8 @@ pub struct Trust {
     pub taken: bool,
     /// So many were rejected since.
     pub rejected: usize,
+    /// Rests in a row because it refused all that it was sent.
+    pub rests: usize,
 }
 
 /// What came of a request.
@@ -86,13 +90,12 @@ pub struct Heard {
 /// A batch on its way.
 ///
 /// A piece that is refused alone is put aside until another is taken: then it was at fault itself, and is rejected. [`SEVERAL`] in a row, or all
-/// that are left, say that the server refuses whatever it is sent: none is rejected, and there is a rest before more are tried.
+/// that are left, say that the server refuses whatever it is sent: none is rejected, and after a rest the same are sent again, and as many more. When one
+/// is taken at last, those before it are tried once more.
 #[derive(Debug)]
 pub struct Outbox {
     pieces: VecDeque<Piece>,
     aside: Vec<Rejected>,
-    /// Of those aside, put there since the last rest.
-    fresh: usize,
     trust: Trust,
     /// Pieces of the next request at most.
     most: usize,
@@ -103,7 +106,7 @@ impl Outbox {
     /// A batch, sent in requests of at most so many pieces.
     pub fn new(pieces: Vec<Piece>, batch: usize, trust: Trust) -> Self {
         let (most, batch) = (batch.max(1), batch.max(1));
-        Self { pieces: pieces.into(), aside: Vec::new(), fresh: 0, trust, most, batch }
+        Self { pieces: pieces.into(), aside: Vec::new(), trust, most, batch }
     }
 
     /// What is known of the server by now.
@@ -158,8 +161,8 @@ impl Outbox {
                     took |= !piece.removes;
                 }
                 Of::Rejected(status, why) => {
-                    self.aside.push(Rejected { piece, status, why });
-                    self.fresh += 1;
+                    let to = if piece.refused { &mut heard.rejected } else { &mut self.aside };
+                    to.push(Rejected { piece, status, why });
                 }
                 Of::Later(why) => {
                     heard.wait.get_or_insert(Wait { why, at_least: None, refuses: false });
@@ -177,25 +180,36 @@ impl Outbox {
 
     /// Whether those that were put aside are at fault themselves.
     fn judge(&mut self, took: bool, heard: &mut Heard) {
-        let in_a_row = self.trust.rejected + self.aside.len();
-        let is_last = self.pieces.is_empty();
-        if took || is_last && self.trust.taken && in_a_row < SEVERAL {
-            self.trust = Trust { taken: true, rejected: if took { 0 } else { in_a_row } };
-            self.fresh = 0;
-            heard.rejected = std::mem::take(&mut self.aside);
-            return;
+        let (in_a_row, is_last) = (self.trust.rejected + self.aside.len(), self.pieces.is_empty());
+        let Trust { taken, rests, .. } = self.trust;
+        if took {
+            self.trust = Trust { taken: true, ..Trust::default() };
+            match rests {
+                0 => heard.rejected.append(&mut self.aside),
+                _ => self.put_back(true),
+            }
+        } else if is_last && taken && rests == 0 && in_a_row < SEVERAL {
+            self.trust.rejected = in_a_row;
+            heard.rejected.append(&mut self.aside);
+        } else if let Some(Rejected { why, .. }) = self.aside.last()
+            && (is_last || self.aside.len() >= SEVERAL * (rests + 1))
+        {
+            let why = format!(
+                "{why}: so were all of the last {}, none of which is lost; correct url, index, or what that server takes, then it goes on by \
+                 itself",
+                self.aside.len()
+            );
+            heard.wait.get_or_insert(Wait { why, at_least: None, refuses: true });
+            heard.round_over = is_last;
+            self.trust.rests = rests + 1;
+            self.put_back(false);
         }
-        let Some(Rejected { why, .. }) = self.aside.last().filter(|_| is_last || self.fresh >= SEVERAL) else { return };
-        let why = format!(
-            "{why}: refused was each of the last {in_a_row}, which are kept, and none was taken since; correct url, index, or what that server \
-             takes, then it goes on by itself"
-        );
-        heard.wait.get_or_insert(Wait { why, at_least: None, refuses: true });
-        self.fresh = 0;
-        if is_last {
-            heard.round_over = true;
-            self.pieces.extend(self.aside.drain(..).map(|refused| refused.piece));
-        }
+    }
+
+    /// Those that were put aside are sent again before all others.
+    fn put_back(&mut self, refused: bool) {
+        let back = self.aside.drain(..).rev();
+        back.for_each(|aside| self.pieces.push_front(Piece { refused, ..aside.piece }));
     }
 }
 
@@ -272,7 +286,7 @@ mod tests {
             let mut moods = moods.into_iter().chain([7; 4_000]);
             let (mut truth, mut refused, mut rejected) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
             let pieces: Vec<Piece> = ops.iter().zip(1..).map(|((id, removes), seq)| Piece {
-                seq, id: id.to_string(), url: None, removes: *removes, bytes: seq.to_string().into_bytes(),
+                seq, id: id.to_string(), removes: *removes, bytes: seq.to_string().into_bytes(), ..Piece::default()
             }).collect();
             for piece in &pieces {
                 match (piece.removes, never.contains(&piece.id)) {
@@ -333,7 +347,7 @@ mod tests {
             taken.extend(all.take(heard.taken.try_into().unwrap()));
             rejected.extend(heard.rejected.iter().map(|refused| refused.piece.seq));
             if let Some(wait) = heard.wait {
-                assert!(wait.refuses && wait.why.starts_with("400 no: refused was each of the last "), "{wait:?}");
+                assert!(wait.refuses && wait.why.starts_with("400 no: so were all of the last "), "{wait:?}");
                 rested += 1;
             }
         }
@@ -342,14 +356,22 @@ mod tests {
 
     #[test]
     fn a_server_that_refuses_all_is_sent_it_again_after_rests_and_none_is_rejected_when_it_is_mended() {
-        for trust in [Trust::default(), Trust { taken: true, rejected: 2 }] {
-            let mut outbox = Outbox::new((1..=12).map(piece).collect(), 12, trust);
-            assert_eq!(sent(&mut outbox, 7, |_| true), (vec![], vec![], 7), "{trust:?}");
-            assert_eq!((outbox.left(), outbox.trust()), (12, trust));
-            let (mut taken, rejected, _) = sent(&mut outbox, 7, |_| false);
-            taken.sort_unstable();
-            assert_eq!((taken.len(), rejected.len()), (12 - outbox.aside.len(), 0), "{trust:?}");
+        for (rests, rejected) in [(1, 0), (2, 2), (7, 0)] {
+            let before = Trust { taken: rejected > 0, rejected, rests: 0 };
+            let mut outbox = Outbox::new((1..=12).map(piece).collect(), 12, before);
+            assert_eq!(sent(&mut outbox, rests, |_| true), (vec![], vec![], rests), "{before:?}");
+            assert_eq!((outbox.left(), outbox.trust()), (12, Trust { rests, ..before }));
+            assert_eq!(outbox.request().map(|request| request.first), Some(1), "in order");
+            assert_eq!(sent(&mut outbox, 9, |_| false), ((1..=12).collect(), vec![], 0), "{before:?}");
         }
+        // It is mended while it is asked, between the third and the fourth.
+        let mut outbox = Outbox::new((1..=12).map(piece).collect(), 1, Trust { rests: 1, ..Trust::default() });
+        for seq in 1..=3 {
+            outbox.hear(Verdict::Fewer { status: 400, why: format!("{seq}") });
+        }
+        let (mut taken, rejected, rests) = sent(&mut outbox, 9, |_| false);
+        taken.sort_unstable();
+        assert_eq!((taken.len(), rejected.len(), rests), (12, 0, 0));
     }
 
     #[test]
@@ -362,8 +384,8 @@ mod tests {
         // The only one of a batch: as the server did before.
         for (trust, is_rejected) in [
             (Trust::default(), false),
-            (Trust { taken: true, rejected: 0 }, true),
-            (Trust { taken: true, rejected: SEVERAL - 1 }, false),
+            (Trust { taken: true, ..Trust::default() }, true),
+            (Trust { taken: true, rejected: SEVERAL - 1, rests: 0 }, false),
         ] {
             let mut outbox = Outbox::new(vec![piece(1)], 500, trust);
             let heard = outbox.hear(Verdict::Fewer { status: 413, why: "413".into() });

@@ -385,7 +385,7 @@ fn kinds_of_a_language_ruby_and_the_words_of_a_crawl_are_found_without_its_confi
         ("lang:ja", &["/ruby"]),
         ("\"蜘蛛の図鑑を\"", &["/ruby"]),
         ("ずかん", &["/ruby"]),
-        ("\"くも\"", &[]),
+        ("\"くも\"", &["/ruby"]),
         ("\"高崎さん\"", &["/ruby"]),
     ] {
         let mut hits = paths(&found(&sandbox, query, &[]));

@@ -152,7 +152,7 @@ const SINKS: &[Column] = &[
     Column("behind", "/behind", Form::Plain),
     Column("sent", "/sent", Form::Plain),
     Column("taken away", "/removed", Form::Plain),
-    Column("refused", "/rejected", Form::Plain),
+    Column("rejected", "/rejected", Form::Plain),
     Column("away since", "/away_since_ms", Form::Time),
     Column("to", "/to", Form::Plain),
 ];

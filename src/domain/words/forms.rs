@@ -15,8 +15,7 @@ const LAST: u32 = 0x9fff;
 /// New Japanese forms that are other characters of Chinese: 予 gives, 豫 delays.
 const OTHERS: [char; 4] = ['予', '缶', '醋', '疏'];
 
-/// Ways of writing a character in names, that other standards have no code for or that Unicode does not take apart, each with the usual one
-/// (`=`, `sem` and `wrong!` of the IRG's working document IRGN2221, kVariants).
+/// Ways of writing a character in Japanese names, each with the usual one, which neither NFKC nor OpenCC's tables make of it.
 const VARIANTS: [(char, char); 10] = [
     ('髙', '高'),
     ('嵜', '崎'),
@@ -36,12 +35,15 @@ static ONE_FORM: LazyLock<Box<[char]>> = LazyLock::new(one_form);
 /// `text` as the index has it: [`fold`], without characters that nobody sees, and each Han character in its simplified form (OpenCC's
 /// table; new Japanese forms by way of the traditional ones). 圖, 图 and 図 are 图. At most about eleven times as long.
 pub fn form(text: &str) -> Cow<'_, str> {
-    let folded = fold(text);
-    let same = |c: char| !is_unseen(c) && one(c) == c;
-    if folded.is_ascii() || folded.chars().all(same) {
+    let folded = match text.is_ascii() || !text.chars().any(is_unseen) {
+        true => fold(text),
+        // Before it is folded: a mark goes with its letter, whatever nobody sees between.
+        false => fold(&text.chars().filter(|c| !is_unseen(*c)).collect::<String>()).into_owned().into(),
+    };
+    if folded.is_ascii() || folded.chars().all(|c| one(c) == c) {
         return folded;
     }
-    folded.chars().filter(|c| !is_unseen(*c)).map(one).collect::<String>().into()
+    folded.chars().map(one).collect::<String>().into()
 }
 
 /// A text in its form that knows where each piece of it stood.
