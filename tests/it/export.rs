@@ -342,8 +342,7 @@ fn a_running_crawl_makes_exports_beside_its_work_and_hands_them_out_as_they_woul
     let early = out.join("early.jsonl.zst");
     let (code, told) = crawl.ctl(&["exports", "early.jsonl.zst", "-o", early.to_str().unwrap()]);
     assert!(code == 0 && early.exists(), "{told}");
-    let listed: Value = serde_json::from_str(&crawl.get("/api/v1/exports").1).unwrap();
-    let last = listed[0]["last"].as_u64().unwrap();
+    let last = serde_json::from_str::<Value>(&crawl.get("/api/v1/exports").1).unwrap()[0]["last"].as_u64().unwrap();
     let lines = read(&python, "jsonl", &early);
     let feed = |crawl: &Running| -> Vec<Value> {
         let lines = crawl.get("/api/v1/feed?format=ndjson").1;
@@ -387,8 +386,7 @@ fn a_running_crawl_makes_exports_beside_its_work_and_hands_them_out_as_they_woul
     let config = sandbox.config_file();
     made(&sandbox.data(), "warc", &out.join("warcs"), &["--config", config.to_str().unwrap()]);
     for copy in [out.join("warcs"), folder] {
-        let same = Command::new("diff").arg("-r").arg(exports.join("warcs")).arg(copy).output().unwrap();
-        assert_eq!(text(&same), "");
+        assert_eq!(text(&Command::new("diff").arg("-r").arg(exports.join("warcs")).arg(copy).output().unwrap()), "");
     }
 }
 
