@@ -94,6 +94,19 @@ fn a_server_that_refuses_every_request_is_said_to_refuse_and_has_all_pages_once_
 }
 
 #[test]
+fn a_mapping_that_no_document_fits_is_suspected_and_none_is_rejected() {
+    let server = StandIn::start(Mood::Calm, "http://"); // each item is refused, in answers of status 200
+    let mut sandbox = sandbox(&search("hook", &server, ""));
+    let crawl = Running::start(&mut sandbox, &[]);
+    let view = until_sink(&crawl, "hook", "some tries", |view| view["failures"].as_u64() >= Some(2));
+    assert_eq!((&view["doing"], &view["rejected"]), (&json!("refused"), &json!(0)), "{view}");
+    assert!(view["error"].as_str().unwrap().contains("mapper_parsing_exception"), "{view}");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+    assert!(rejected(&sandbox, "hook").is_empty() && server.documents().is_empty());
+}
+
+#[test]
 fn a_sink_that_waits_for_an_answer_says_since_when() {
     let server = StandIn::start(Mood::Silent, "");
     let mut sandbox = sandbox(&http(&server, ""));
