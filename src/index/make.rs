@@ -13,7 +13,7 @@ use crate::domain::fingerprint::{Fingerprinter, UrlKey};
 use crate::domain::host::registrable_domain;
 use crate::domain::text::cut_at;
 use crate::domain::url::{Canonicaliser, PageUrl};
-use crate::domain::words::{BLOCK_GAP, Kind, Stem, Token, TokenList, form, ranked, tokens};
+use crate::domain::words::{BLOCK_GAP, Kind, Stem, Token, TokenList, form, ranges, ranked, subtag, tag, tokens};
 use crate::storage::newest::{Newest, id};
 use crate::warc::again::Again;
 use crate::warc::pick::Picked;
@@ -78,8 +78,14 @@ impl Making<'_> {
     /// The document of a page as it was read; none when there is no text in it. `seq`: the entry of the feed.
     pub fn page(&self, newest: &Newest, url: &PageUrl, seq: u64, look: &Look) -> Option<Entry> {
         let card = look.page.facts.card(url.as_str(), self.keywords)?;
-        let blocks = look.page.facts.for_card.as_deref().map(|kept| &*kept.blocks).unwrap_or_default();
+        let kept_for = look.page.facts.for_card.as_deref();
+        let blocks = kept_for.map(|kept| &*kept.blocks).unwrap_or_default();
         let mut entry = self.known(newest, url, seq, &card);
+        let declared = kept_for.and_then(|kept| tag(kept.language.as_deref()?));
+        entry.lang_kinds = declared.iter().flat_map(|declared| ranges(declared)).skip(1).collect();
+        if declared.as_deref().and_then(subtag) != entry.lang {
+            entry.lang_kinds.clear(); // its text is in another
+        }
         let text_cut = self.texts(&mut entry, blocks, card.language.as_deref()) || look.page.facts.text_cut;
         if !look.nofollow {
             self.links(&mut entry, url, &look.page);

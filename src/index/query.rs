@@ -15,7 +15,7 @@ use super::rank;
 use super::schema::Fields;
 use crate::domain::ask::{Ask, Clause, Filter, Part, Sought, Where};
 use crate::domain::host::is_registrable;
-use crate::domain::words::{Stem, is_unspaced};
+use crate::domain::words::{Stem, is_unspaced, ranges};
 
 /// Words that one beginning may stand for.
 const EXPANSIONS: u32 = 2_000;
@@ -152,7 +152,10 @@ impl<'a> Queries<'a> {
             Filter::Site(host) => {
                 Box::new(RegexQuery::from_pattern(&format!("(.*\\.)?{}", literal(host)), fields.host)?)
             }
-            Filter::Language(language) => term(fields.lang, language),
+            Filter::Language(tag) => {
+                let all: Vec<Boxed> = ranges(tag).map(|range| term(fields.lang, &range)).collect();
+                one_or(all, |all| Box::new(BooleanQuery::intersection(all)))
+            }
             Filter::Mime(mime) if mime.ends_with('/') => {
                 Box::new(RegexQuery::from_pattern(&format!("{}.*", literal(mime)), fields.mime)?)
             }

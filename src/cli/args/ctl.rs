@@ -47,6 +47,17 @@ pub struct CtlArgs {
     pub command: CtlCommand,
 }
 
+impl CtlCommand {
+    /// Whether it shows what comes, a line each, so that an error is no line among them.
+    pub fn is_lines(&self) -> bool {
+        match self {
+            Self::Events(_) => true,
+            Self::Feed(feed) => feed.is_lines(),
+            _ => false,
+        }
+    }
+}
+
 /// `lycosa ctl …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum CtlCommand {

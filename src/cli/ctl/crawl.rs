@@ -12,6 +12,7 @@ use super::{read, urls};
 use crate::admin::index::IndexView;
 use crate::admin::sinks::SinksView;
 use crate::admin::{Done, NewSeed, SeedReport};
+use crate::base::time::UnixMillis;
 use crate::base::units::{counted, human_size};
 use crate::cli::args::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
 use crate::cli::checkpoint;
@@ -24,6 +25,7 @@ use crate::recovery::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::log::escaped;
 use crate::telemetry::summary;
+use crate::warc::date::iso;
 
 pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     Ok(match &args.command {
@@ -160,7 +162,7 @@ const SINKS: &[Column] = &[
     Column("behind", "/behind", Form::Plain),
     Column("sent", "/sent", Form::Plain),
     Column("taken away", "/removed", Form::Plain),
-    Column("refused", "/rejected", Form::Plain),
+    Column("rejected", "/rejected", Form::Plain),
     Column("away since", "/away_since_ms", Form::Time),
     Column("to", "/to", Form::Plain),
 ];
@@ -208,9 +210,12 @@ fn sinks(all: &SinksView) -> String {
         let refused = sink.rejected + sink.skipped;
         if refused > 0 {
             text += &format!(
-                "{0}: {refused} refused or passed over, listed in sinks/{0}.rejected.jsonl\n",
+                "{0}: {refused} refused for good or passed over, listed in sinks/{0}.rejected.jsonl\n",
                 escaped(&sink.name)
             );
+        }
+        if let Some(since) = sink.asked_since_ms {
+            text += &format!("{}: waits for an answer since {}\n", escaped(&sink.name), iso(UnixMillis(since)));
         }
         if let Some(error) = &sink.error {
             text += &escaped(&format!("{}: {error}", sink.name));

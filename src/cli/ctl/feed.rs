@@ -53,6 +53,13 @@ pub struct FeedArgs {
     command: Option<FeedCommand>,
 }
 
+impl FeedArgs {
+    /// Whether entries are shown, one a line: an error is none.
+    pub fn is_lines(&self) -> bool {
+        self.command.is_none()
+    }
+}
+
 /// Who reads the feed.
 #[derive(Clone, Debug, Subcommand)]
 pub enum FeedCommand {
@@ -150,7 +157,14 @@ fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> R
             ("host", host.clone()),
             ("include", include.clone()),
         ];
-        let page: FeedPage = read(&block_on(send(door, Ask::get(path("/api/v1/feed", &query))))?)?;
+        let page: FeedPage =
+            match block_on(send(door, Ask::get(path("/api/v1/feed", &query)))).and_then(|page| read(&page)) {
+                Ok(page) => page,
+                Err(error) => {
+                    go_on(after, log.as_deref());
+                    return Err(error);
+                }
+            };
         for item in &page.items {
             writeln!(out, "{}", if as_json { line(item)? } else { told(item) })?;
         }
@@ -162,11 +176,15 @@ fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> R
             break;
         }
     }
-    if let (Some(after), Some(log)) = (after, log) {
-        // Who takes the lines of standard output does not read this.
-        let _ = writeln!(std::io::stderr(), "go on with: lycosa ctl feed --after {after} --log {}", escaped(&log));
-    }
+    go_on(after, log.as_deref());
     Ok(())
+}
+
+/// Says on standard error, which whoever takes the lines of standard output does not read, how to go on.
+fn go_on(after: Option<u64>, log: Option<&str>) {
+    if let (Some(after), Some(log)) = (after, log) {
+        let _ = writeln!(std::io::stderr(), "go on with: lycosa ctl feed --after {after} --log {}", escaped(log));
+    }
 }
 
 fn line(item: &impl Serialize) -> Result<String, CliError> {

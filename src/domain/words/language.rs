@@ -117,6 +117,29 @@ pub fn subtag(tag: &str) -> Option<String> {
     })
 }
 
+/// Parts of a tag that are kept behind the language.
+const PARTS: usize = 4;
+
+/// A language with what else its tag says (BCP 47), script and region, in lower case: `zh_Hant-TW` is `zh-hant-tw`.
+pub fn tag(text: &str) -> Option<String> {
+    let mut tag = subtag(text)?;
+    let first = text.trim().split([',', ';', ' ']).next().unwrap_or_default();
+    let is_part = |part: &&str| matches!(part.len(), 2..=8) && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    for part in first.split(['-', '_']).skip(1).take_while(is_part).take(PARTS) {
+        tag.push('-');
+        tag.push_str(&part.to_ascii_lowercase());
+    }
+    Some(tag)
+}
+
+/// The language of a tag that [`tag`] gave, then the language with each other part by itself: what a page in `zh-hant-tw` is found by. All
+/// those of a narrower tag must be among them (RFC 4647, extended filtering).
+pub fn ranges(tag: &str) -> impl Iterator<Item = String> {
+    let (language, rest) = tag.split_once('-').unwrap_or((tag, ""));
+    let parts = rest.split('-').filter(|part| !part.is_empty());
+    std::iter::once(language.to_owned()).chain(parts.map(move |part| format!("{language}-{part}")))
+}
+
 /// ISO 639-1, or else 639-3.
 fn short(lang: Lang) -> &'static str {
     let code = lang.code();

@@ -18,7 +18,7 @@ pub use dictionary::{BadEntry, Dictionary, is_taught, own_words};
 pub use fold::fold;
 pub use forms::{Mapped, form};
 pub use han::{cut, is_han, rarity};
-pub use language::{language, subtag, three_letters};
+pub use language::{language, ranges, subtag, tag, three_letters};
 pub use packed::{TokenList, Unpacked, unpacked};
 pub use split::{Han, Joint, Word, words};
 pub use stem::Stem;

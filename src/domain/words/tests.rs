@@ -238,6 +238,47 @@ fn words_lose_the_endings_of_their_language() {
     assert!(Stem::of("zh").is_none());
 }
 
+#[test]
+fn a_tag_has_its_language_and_what_else_it_says_and_is_found_by_each_part() {
+    for (text, expected, found_by) in [
+        ("zh-Hant_TW", Some("zh-hant-tw"), &["zh", "zh-hant", "zh-tw"][..]),
+        ("pt-BR", Some("pt-br"), &["pt", "pt-br"]),
+        ("EN", Some("en"), &["en"]),
+        ("eng-US; q=1", Some("en-us"), &["en", "en-us"]),
+        ("de-x-private", Some("de"), &["de"]),
+        ("zh-", Some("zh"), &["zh"]),
+        ("und", None, &[]),
+        ("-TW", None, &[]),
+    ] {
+        let found = tag(text);
+        assert_eq!(found.as_deref(), expected, "{text}");
+        assert_eq!(found.iter().flat_map(|tag| ranges(tag)).collect::<Vec<_>>(), found_by, "{text}");
+    }
+}
+
+#[test]
+fn ways_of_writing_a_name_have_one_form() {
+    for (written, usual) in [
+        ("髙橋", "高橋"),
+        ("﨑", "崎"),
+        ("嵜", "崎"),
+        ("桒", "桑"),
+        ("栁", "柳"),
+        ("冨", "富"),
+        ("濵", "濱"),
+        ("邉", "邊"),
+        ("邉", "辺"),
+        ("渕", "淵"),
+        ("逹", "達"),
+        ("槗", "橋"),
+        ("𣘺", "橋"),
+        ("𠮷", "吉"),
+    ] {
+        assert_eq!(form(written), form(usual), "{written} {usual}");
+    }
+    assert_ne!(form("斎"), form("斉"), "two words");
+}
+
 proptest! {
     #[test]
     fn a_form_stays_what_it_is(text in "[\\PC圖図e\u{301}\u{ad}\u{200d}]{0,40}") {
