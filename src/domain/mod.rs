@@ -33,5 +33,6 @@ pub mod textprint;
 pub mod traps;
 pub mod url;
 pub mod usage;
+pub mod visit;
 pub mod w3c_date;
 pub mod words;

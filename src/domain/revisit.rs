@@ -22,6 +22,8 @@ codes! {
         Cut = 6, "cut";
         /// A way to it was found by which more of its links may be followed.
         Depth = 7, "depth";
+        /// It was gone or given up, and is tried once more.
+        GivenUp = 8, "given_up";
     }
 }
 

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::visit::Visit;
 use crate::storage::feed::Item;
-use crate::storage::values::{FeedEntry, FeedKind, PageRecord, WarcPlace};
+use crate::storage::values::{FeedEntry, PageRecord, WarcPlace};
 use crate::warc::digest::WarcDigest;
 use crate::warc::robots::RobotsPlace;
 
@@ -120,6 +121,8 @@ pub struct CaptureView {
     pub status: u16,
     /// `stored`, `duplicate`, `not_modified`, `redirect` or `unstored`.
     pub how: String,
+    /// What this visit brought: the kind of its entry in the feed.
+    pub visit: String,
     /// Milliseconds from the request to the end of the body.
     pub took_ms: u32,
     /// Media type, without parameters.
@@ -178,6 +181,7 @@ impl From<&PageRecord> for CaptureView {
             captured_ms: page.fetched.0,
             status: page.status,
             how: page.how.as_str().to_owned(),
+            visit: page.visit.as_str().to_owned(),
             took_ms: page.took_ms,
             mime: page.mime.clone(),
             charset: page.charset.clone(),
@@ -227,7 +231,7 @@ impl FeedItem {
 /// Why a page failed or was turned away.
 pub fn reason(entry: &FeedEntry) -> Option<&'static str> {
     match entry.kind {
-        FeedKind::Rejected => Rejection::from_code(entry.why?).map(Rejection::as_str),
+        Visit::Rejected => Rejection::from_code(entry.why?).map(Rejection::as_str),
         _ => Failure::from_code(entry.why?).map(Failure::as_str),
     }
 }

@@ -77,8 +77,9 @@ mod tests {
     use crate::base::time::UnixMillis;
     use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
     use crate::domain::partition::Partition;
+    use crate::domain::visit::Visit;
     use crate::storage::keys::HostAt;
-    use crate::storage::values::{FeedEntry, FeedKind};
+    use crate::storage::values::FeedEntry;
     use crate::storage::{Batch, MemoryStorage};
 
     #[test]
@@ -90,7 +91,7 @@ mod tests {
             [(1, 9, true), (2, 1, true), (3, 9, true), (4, 5, false), (5, 1, true), (6, 9, false), (9, 1, true)]
         {
             let (captured, page) = (captured.then_some(UnixMillis(number)), host.url(UrlKey([page; 12])));
-            let entry = FeedEntry { kind: FeedKind::First, at: UnixMillis(number), page, captured, why: None };
+            let entry = FeedEntry { kind: Visit::First, at: UnixMillis(number), page, captured, why: None };
             batch.put::<Feed>(&FeedKey { number }, &entry);
         }
         storage.write(&batch).unwrap();

@@ -170,9 +170,9 @@ mod tests {
     use super::*;
     use crate::domain::fingerprint::{CrawlId, Fingerprinter};
     use crate::domain::url::PageUrl;
+    use crate::domain::visit::Visit;
     use crate::storage::MemoryStorage;
     use crate::storage::txn::Txn;
-    use crate::storage::values::FeedKind;
 
     #[test]
     fn where_a_moment_is_in_the_feed_is_found_over_gaps_and_at_both_ends() {
@@ -181,7 +181,7 @@ mod tests {
         let url = PageUrl::from_canonical("http://h.test/").unwrap();
         let page = SeenKey::of(&Fingerprinter::new(1), CrawlId::default(), &url);
         for (number, at) in [(3, 10), (4, 20), (9, 20), (10, 30), (40, 50)] {
-            let entry = FeedEntry { kind: FeedKind::First, at: UnixMillis(at), page, captured: None, why: None };
+            let entry = FeedEntry { kind: Visit::First, at: UnixMillis(at), page, captured: None, why: None };
             txn.put::<Feed>(&FeedKey { number }, &entry);
         }
         storage.write(&txn.into_batch()).unwrap();

@@ -7,6 +7,7 @@ use super::date::iso;
 use super::digest::WarcDigest;
 use super::writer::Place;
 use crate::base::time::UnixMillis;
+use crate::domain::visit::Visit;
 use crate::storage::values::Remarks;
 
 /// One line. Unknown values are left out.
@@ -19,6 +20,9 @@ pub struct CrawlLine<'a> {
     /// The URL as it was asked for, where that is another spelling of it: the `WARC-Target-URI`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub asked: Option<Cow<'a, str>>,
+    /// What a visit of a page that was fetched before brought, by the names of [`Visit`].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub visit: Option<Cow<'a, str>>,
     /// The HTTP status.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
@@ -109,6 +113,14 @@ impl<'a> CrawlLine<'a> {
     pub fn remark(&mut self, remarks: &'a Remarks) {
         self.notes = remarks.notes.iter().map(|note| note.as_str().into()).collect();
         self.usage = remarks.usage.as_deref().map(Into::into);
+    }
+
+    /// Says what the visit brought: of a page that was fetched before, for all others the rest of the line says it.
+    #[must_use]
+    pub fn visited(mut self, visit: Option<Visit>) -> Self {
+        let told = visit.filter(|visit| visit.is_content() && *visit != Visit::First);
+        self.visit = told.map(|visit| visit.as_str().into());
+        self
     }
 
     /// Says where the response stands.

@@ -41,7 +41,13 @@ fn home(links: &[&str]) -> Vec<u8> {
     shown(&links.iter().map(|link| format!("<a href='{link}'>{link}</a> ")).collect::<String>())
 }
 
-const LINKS: [&str; 6] = ["/same", "/edited", "/dying", "/moving", "/chinese", "/bytes"];
+const LINKS: [&str; 9] = ["/same", "/edited", "/dying", "/moving", "/chinese", "/bytes", "/clock", "/token", "/boxes"];
+
+/// A long text without digits.
+fn many_words() -> String {
+    let letter = |n: u32| char::from(b'a' + u8::try_from(n % 26).unwrap());
+    (0..800).map(|n| format!("w{}{}{} ", letter(n / 26), letter(n), letter(n * 7))).collect()
+}
 
 /// The site as it is first.
 fn site() -> (Site, Pages) {
@@ -57,6 +63,9 @@ fn site() -> (Site, Pages) {
         ("/moving", shown(&text("Here", &["It is here."]))),
         ("/chinese", in_gbk("歷史", &["山木。", "十石。", "目。"])),
         ("/bytes", binary("\u{1}\u{2}one")),
+        ("/clock", shown(&text("时间", &["更新时间 2026年11月28日，浏览 31 次。"]))),
+        ("/token", shown("<title>Form</title><p>Sign in.</p><input type=hidden name=csrf value=a1>")),
+        ("/boxes", shown(&text("Boxes", &[&many_words(), "Read today: apples."]))),
     ];
     pages.lock().unwrap().extend(first);
     (site, pages)
@@ -73,6 +82,9 @@ fn change(pages: &Pages) {
         ("/chinese", in_gbk("歷史", &["山木。", "台上。", "目。"])),
         ("/bytes", binary("\u{1}\u{2}two")),
         ("/fresh", fresh),
+        ("/clock", shown(&text("时间", &["更新时间 2026年11月30日，浏览 407 次。"]))),
+        ("/token", shown("<title>Form</title><p>Sign in.</p><input type=hidden name=csrf value=b2>")),
+        ("/boxes", shown(&text("Boxes", &[&many_words(), "Read today: pears."]))),
     ]);
 }
 
@@ -130,7 +142,7 @@ fn what_is_new_changed_gone_back_and_moved_is_reported_by_time_kind_and_host_and
     let (site, pages) = site();
     let folder = tempfile::tempdir().unwrap();
     let crawl = start(&site, folder.path());
-    until_fed(&crawl, 7);
+    until_fed(&crawl, 10);
     let first: BTreeSet<_> = changes(&crawl, "", 1000).into_iter().collect();
     let mut expected = pairs(&LINKS.map(|path| ("new", path)));
     expected.insert(("new".into(), "/".into()));
@@ -138,7 +150,7 @@ fn what_is_new_changed_gone_back_and_moved_is_reported_by_time_kind_and_host_and
     let between = now_ms();
     change(&pages);
     assert_eq!(crawl.ctl(&["host", "a.test", "recrawl"]).0, 0);
-    until_fed(&crawl, 15);
+    until_fed(&crawl, 21);
     let since = format!("&since={between}");
     let second = changes(&crawl, &since, 1000);
     let expected = pairs(&[
@@ -149,15 +161,19 @@ fn what_is_new_changed_gone_back_and_moved_is_reported_by_time_kind_and_host_and
         ("gone", "/dying"),
         ("moved", "/moving"),
         ("new", "/fresh"),
+        ("numbers", "/clock"),
+        ("little", "/boxes"),
     ]);
     assert_eq!(second.iter().cloned().collect::<BTreeSet<_>>(), expected);
+    let markup = pairs(&[("markup", "/token")]);
+    assert_eq!(changes(&crawl, "&kind=markup", 5).into_iter().collect::<BTreeSet<_>>(), markup, "told when asked for");
     // Fetched again, what is as it was is no change: not the page that redirects either, nor the one that is gone still.
     let later = now_ms();
     pages.lock().unwrap().insert("/dying", shown(&text("Alive", &["It lives again."])));
     assert_eq!(crawl.ctl(&["urls", "retry"]).0, 0);
-    until_fed(&crawl, 16);
+    until_fed(&crawl, 22);
     assert_eq!(crawl.ctl(&["host", "a.test", "recrawl"]).0, 0);
-    until_fed(&crawl, 24);
+    until_fed(&crawl, 33);
     let third: BTreeSet<_> = changes(&crawl, &format!("&since={later}"), 1000).into_iter().collect();
     assert_eq!(third, pairs(&[("back", "/dying")]));
     // The same a page at a time, by kind, by host, and before a moment.
@@ -165,9 +181,9 @@ fn what_is_new_changed_gone_back_and_moved_is_reported_by_time_kind_and_host_and
     assert_eq!(changes(&crawl, "&kind=gone,moved", 2).len(), 2);
     assert_eq!(changes(&crawl, "&host=b.test", 5), []);
     assert_eq!(changes(&crawl, "&since=0s", 5), [], "nothing came since now");
-    assert_eq!(changes(&crawl, "&host=a.test&since=1d", 3).len(), 7 + 7 + 1);
+    assert_eq!(changes(&crawl, "&host=a.test&since=1d", 3).len(), 10 + 9 + 1);
     for (query, why) in [
-        ("kind=lost", "kind=lost: expected some of new, changed, gone, back, moved, failed"),
+        ("kind=lost", "kind=lost: expected some of new, changed, little, numbers, markup, gone, back, moved, failed"),
         ("since=yesterday", "since=yesterday: expected milliseconds since 1970"),
         ("until=2026-13-01", "until=2026-13-01: expected"),
         ("limit=0", "expected 1 to 1000"),
@@ -198,11 +214,11 @@ fn two_captures_are_compared_by_their_blocks_while_the_crawl_runs_and_at_rest_or
     let (site, pages) = site();
     let folder = tempfile::tempdir().unwrap();
     let crawl = start(&site, folder.path());
-    until_fed(&crawl, 7);
+    until_fed(&crawl, 10);
     let between = now_ms();
     change(&pages);
     assert_eq!(crawl.ctl(&["host", "a.test", "recrawl"]).0, 0);
-    until_fed(&crawl, 15);
+    until_fed(&crawl, 21);
     let diff = |path: &str| {
         let (status, answer) = crawl.get(&format!("/api/v1/diff?url=http://a.test{path}"));
         (status, serde_json::from_str::<Value>(&answer).unwrap())

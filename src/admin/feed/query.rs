@@ -14,12 +14,13 @@ use crate::admin::hosts::query::named;
 use crate::admin::problem::Problem;
 use crate::crawl::node::Node;
 use crate::domain::fingerprint::HostKey;
+use crate::domain::visit::Visit;
 use crate::export::item::{Include, Included};
 use crate::export::{ExportError, Row, Source};
 use crate::storage::feed::{Item, Part, Stand, items, log};
 use crate::storage::ledger::Change;
 use crate::storage::read;
-use crate::storage::values::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedKind, FeedLog, INDEX};
+use crate::storage::values::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, INDEX};
 
 /// Entries of a page when nothing is said, and at most.
 const USUAL: usize = 100;
@@ -42,7 +43,7 @@ pub(super) struct Asked {
     pub limit: usize,
     after: Option<u64>,
     log: Option<[u8; 8]>,
-    kinds: Vec<FeedKind>,
+    kinds: Vec<Visit>,
     host: Option<HostKey>,
     include: Include,
 }
@@ -70,9 +71,9 @@ impl Asked {
         }
         let names = query.kind.as_deref().unwrap_or_default().split(',').filter(|name| !name.is_empty());
         let kind = |name: &str| {
-            let all: Vec<&str> = FeedKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            let all: Vec<&str> = Visit::ALL.iter().map(|kind| kind.as_str()).collect();
             let unknown = || ControlError::Invalid(format!("kind={name}: expected some of {}", all.join(", ")));
-            FeedKind::ALL.iter().find(|kind| kind.as_str() == name.trim()).copied().ok_or_else(unknown)
+            Visit::ALL.iter().find(|kind| kind.as_str() == name.trim()).copied().ok_or_else(unknown)
         };
         let kinds = names.map(kind).collect::<Result<_, _>>()?;
         let host = query.host.as_deref().map(|host| named(node, host)).transpose()?.map(|found| found.at.host);

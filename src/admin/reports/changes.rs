@@ -1,4 +1,4 @@
-//! What changed: pages that are new, another than before, gone, back, elsewhere, or given up; as the feed tells it, with what each was before.
+//! What changed: pages that are new, another than before (and by how much), gone, back, elsewhere, or given up; as the feed tells it, with what each was before.
 
 use actix_web::HttpRequest;
 use actix_web::web::Data;
@@ -17,10 +17,11 @@ use crate::base::kinds::names;
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 use crate::domain::statuses::is_gone;
+use crate::domain::visit::Visit;
 use crate::export::item::reason;
 use crate::storage::feed::{Item, Part, capture_before, items, last_before, log};
 use crate::storage::keys::{FeedKey, Key as _, KeyRange};
-use crate::storage::values::{DoneKind, FeedEntry, FeedKind, PageRecord};
+use crate::storage::values::{DoneKind, FeedEntry, PageRecord};
 use crate::storage::{Storage, StorageError};
 use crate::warc::date::{MOMENT, iso, typed_moment};
 
@@ -34,8 +35,14 @@ names! {
     Word {
         /// Its content was fetched, and none before.
         New = "new";
-        /// Its content is another than before.
+        /// Its text is another than before, or it leads to a URL that nobody knew.
         Changed = "changed";
+        /// A little of its long text is another.
+        Little = "little";
+        /// Only words with digits are others: clocks, counters, prices.
+        Numbers = "numbers";
+        /// Its text is what it was, its bytes are not.
+        Markup = "markup";
         /// It is not there: 404, 410 or 451.
         Gone = "gone";
         /// Its content was fetched, after it had been given up.
@@ -55,7 +62,7 @@ pub(super) struct WhichChanges {
     since: Option<String>,
     /// Committed before this moment.
     until: Option<String>,
-    /// Only these, separated by commas: new, changed, gone, back, moved, failed.
+    /// Only these, separated by commas: new, changed, little, numbers, markup, gone, back, moved, failed; when none is named all but markup.
     kind: Option<String>,
     /// Only of this host.
     host: Option<String>,
@@ -69,7 +76,7 @@ pub struct ChangedPage {
     /// When that was committed, milliseconds since 1970.
     #[schema(value_type = u64)]
     pub when: UnixMillis,
-    /// `new`, `changed`, `gone`, `back`, `moved` or `failed`.
+    /// `new`, `changed`, `little`, `numbers`, `markup`, `gone`, `back`, `moved` or `failed`.
     pub kind: String,
     /// The URL; none when nothing of the page is left.
     pub url: Option<String>,
@@ -158,7 +165,8 @@ fn words(text: &str) -> Result<Vec<Word>, ControlError> {
     };
     let words: Vec<Word> =
         text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(named).collect::<Result<_, _>>()?;
-    Ok(if words.is_empty() { Word::ALL.to_vec() } else { words })
+    let told = || Word::ALL.iter().copied().filter(|word| *word != Word::Markup).collect();
+    Ok(if words.is_empty() { told() } else { words })
 }
 
 /// The number that a range of the feed follows.
@@ -169,14 +177,18 @@ fn number_before(range: &KeyRange) -> Option<u64> {
 }
 
 /// Whether an entry of this kind can be one of these.
-fn may_be(kind: FeedKind, words: &[Word]) -> bool {
+fn may_be(kind: Visit, words: &[Word]) -> bool {
     let of = |word: &Word| match kind {
-        FeedKind::First => matches!(word, Word::New | Word::Back),
-        FeedKind::Changed => *word == Word::Changed,
-        FeedKind::Redirect => *word == Word::Moved,
-        FeedKind::Gone => *word == Word::Gone,
-        FeedKind::Failed => *word == Word::Failed,
-        FeedKind::Unchanged | FeedKind::Rejected | FeedKind::Erased => false,
+        Visit::First => *word == Word::New,
+        Visit::Back => *word == Word::Back,
+        Visit::Changed => *word == Word::Changed,
+        Visit::Little => *word == Word::Little,
+        Visit::Numbers => *word == Word::Numbers,
+        Visit::Markup => *word == Word::Markup,
+        Visit::Redirect => *word == Word::Moved,
+        Visit::Gone => *word == Word::Gone,
+        Visit::Failed => *word == Word::Failed,
+        Visit::Unchanged | Visit::Rejected | Visit::Erased => false,
     };
     words.iter().any(of)
 }
@@ -207,18 +219,22 @@ fn changed(
 }
 
 /// The word for an entry of this kind, of which the capture and the one before are known; none for what is as it was.
-fn word(kind: FeedKind, page: Option<&PageRecord>, before: Option<&PageRecord>) -> Option<Word> {
+fn word(kind: Visit, page: Option<&PageRecord>, before: Option<&PageRecord>) -> Option<Word> {
     let leads = |page: &PageRecord| (page.how == DoneKind::Redirect).then(|| page.remarks.target.clone());
     match kind {
-        FeedKind::First => Some(if before.is_some() { Word::Back } else { Word::New }),
-        FeedKind::Changed => Some(Word::Changed),
-        FeedKind::Gone => (!before.is_some_and(|before| is_gone(before.status))).then_some(Word::Gone),
-        FeedKind::Redirect => {
+        Visit::First => Some(Word::New),
+        Visit::Back => Some(Word::Back),
+        Visit::Changed => Some(Word::Changed),
+        Visit::Little => Some(Word::Little),
+        Visit::Numbers => Some(Word::Numbers),
+        Visit::Markup => Some(Word::Markup),
+        Visit::Gone => (!before.is_some_and(|before| is_gone(before.status))).then_some(Word::Gone),
+        Visit::Redirect => {
             let same = before.and_then(leads).is_some_and(|was| page.and_then(leads) == Some(was));
             (!same).then_some(Word::Moved)
         }
-        FeedKind::Failed => Some(Word::Failed),
-        FeedKind::Unchanged | FeedKind::Rejected | FeedKind::Erased => None,
+        Visit::Failed => Some(Word::Failed),
+        Visit::Unchanged | Visit::Rejected | Visit::Erased => None,
     }
 }
 
@@ -240,22 +256,23 @@ mod tests {
         let leads = |to| page(301, DoneKind::Redirect, Some(to));
         let dead = |status| page(status, DoneKind::Stored, None);
         for (kind, now, before, expected) in [
-            (FeedKind::First, Some(content()), None, Some(Word::New)),
-            (FeedKind::First, Some(content()), Some(dead(404)), Some(Word::Back)),
-            (FeedKind::First, Some(content()), Some(content()), Some(Word::Back)),
-            (FeedKind::Changed, Some(content()), Some(content()), Some(Word::Changed)),
-            (FeedKind::Unchanged, Some(content()), Some(content()), None),
-            (FeedKind::Redirect, Some(leads("http://h.test/b")), None, Some(Word::Moved)),
-            (FeedKind::Redirect, Some(leads("http://h.test/b")), Some(content()), Some(Word::Moved)),
-            (FeedKind::Redirect, Some(leads("http://h.test/b")), Some(leads("http://h.test/c")), Some(Word::Moved)),
-            (FeedKind::Redirect, Some(leads("http://h.test/b")), Some(leads("http://h.test/b")), None),
-            (FeedKind::Redirect, None, Some(leads("http://h.test/b")), Some(Word::Moved)),
-            (FeedKind::Gone, Some(dead(404)), None, Some(Word::Gone)),
-            (FeedKind::Gone, Some(dead(410)), Some(content()), Some(Word::Gone)),
-            (FeedKind::Gone, Some(dead(410)), Some(dead(404)), None),
-            (FeedKind::Gone, Some(dead(404)), Some(dead(503)), Some(Word::Gone)),
-            (FeedKind::Failed, None, Some(content()), Some(Word::Failed)),
-            (FeedKind::Rejected, None, None, None),
+            (Visit::First, Some(content()), None, Some(Word::New)),
+            (Visit::Back, Some(content()), Some(dead(404)), Some(Word::Back)),
+            (Visit::Numbers, Some(content()), Some(content()), Some(Word::Numbers)),
+            (Visit::Markup, Some(content()), Some(content()), Some(Word::Markup)),
+            (Visit::Changed, Some(content()), Some(content()), Some(Word::Changed)),
+            (Visit::Unchanged, Some(content()), Some(content()), None),
+            (Visit::Redirect, Some(leads("http://h.test/b")), None, Some(Word::Moved)),
+            (Visit::Redirect, Some(leads("http://h.test/b")), Some(content()), Some(Word::Moved)),
+            (Visit::Redirect, Some(leads("http://h.test/b")), Some(leads("http://h.test/c")), Some(Word::Moved)),
+            (Visit::Redirect, Some(leads("http://h.test/b")), Some(leads("http://h.test/b")), None),
+            (Visit::Redirect, None, Some(leads("http://h.test/b")), Some(Word::Moved)),
+            (Visit::Gone, Some(dead(404)), None, Some(Word::Gone)),
+            (Visit::Gone, Some(dead(410)), Some(content()), Some(Word::Gone)),
+            (Visit::Gone, Some(dead(410)), Some(dead(404)), None),
+            (Visit::Gone, Some(dead(404)), Some(dead(503)), Some(Word::Gone)),
+            (Visit::Failed, None, Some(content()), Some(Word::Failed)),
+            (Visit::Rejected, None, None, None),
         ] {
             assert_eq!(word(kind, now.as_ref(), before.as_ref()), expected, "{kind} {before:?}");
             assert!(expected.is_none_or(|word| may_be(kind, &[word])), "{kind}");
@@ -264,9 +281,9 @@ mod tests {
 
     #[test]
     fn words_are_those_named_or_all_and_a_page_goes_on_behind_its_cursor() {
-        assert_eq!(words("").unwrap(), Word::ALL);
+        assert!(words("").unwrap().len() + 1 == Word::ALL.len() && !words("").unwrap().contains(&Word::Markup));
         assert_eq!(words("gone, new").unwrap(), [Word::Gone, Word::New]);
-        assert!(words("gone,lost").is_err_and(|e| e.to_string().contains("expected some of new, changed, gone")));
+        assert!(words("gone,lost").is_err_and(|e| e.to_string().contains("expected some of new, changed, little")));
         let behind = |cursor: Option<String>| {
             number_before(&Paging { limit: None, cursor }.part(KeyRange::feed(3, 900)).unwrap().1)
         };

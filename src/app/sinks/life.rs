@@ -11,6 +11,7 @@ use crate::app::follow::{Deaths, Ending, Last, Rest, acknowledge_as, give_way};
 use crate::base::clock::Stopwatch;
 use crate::config::{NoIndex, SinkKind, SinkSection};
 use crate::crawl::node::Node;
+use crate::domain::visit::Visit;
 use crate::export::{Owner, Row, Source};
 use crate::sink::files::{Folder, Part};
 use crate::sink::outbox::{Heard, Wait};
@@ -20,7 +21,7 @@ use crate::storage::feed::{self, Item};
 use crate::storage::keys::SeenKey;
 use crate::storage::newest::{Wanted, id, is_old};
 use crate::storage::read;
-use crate::storage::values::{CONSUMERS, Consumers, FeedKind, FeedLog};
+use crate::storage::values::{CONSUMERS, Consumers, FeedLog};
 use crate::telemetry::trouble;
 
 /// How often it looks whether something new is shown.
@@ -294,7 +295,7 @@ impl Life<'_> {
         }
         let version = match (read::latest_page(storage, key)?, item.entry.kind) {
             (Some((_, page)), _) => page.fetched.0,
-            (None, FeedKind::Failed | FeedKind::Rejected) => return Ok(None), // there never was a document
+            (None, Visit::Failed | Visit::Rejected) => return Ok(None), // there never was a document
             (None, _) => item.entry.at.0,
         };
         let wanted = Wanted { noindex: self.node.crawl.rules.settings.index.noindex == NoIndex::Ignore };

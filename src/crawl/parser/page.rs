@@ -194,6 +194,7 @@ fn record(lease: &Lease, begun: UnixMillis, fetched: &Fetched, looked: &Inspecti
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         origin: lease.entry.origin.clone(),
         sitemap: as_sitemap(lease, fetched.status, looked.page.as_ref()),
+        print: looked.shown.as_ref().filter(|_| looked.content.is_some()).and_then(|shown| shown.print),
         ..PageRecord::new(&lease.url, begun, DoneKind::Stored)
     }
 }
@@ -261,6 +262,7 @@ fn after(last: Option<&PageRecord>, record: PageRecord) -> PageRecord {
         charset: last.charset.clone(),
         remarks: Remarks { notes: record.remarks.notes, ..last.remarks.clone() },
         sitemap: last.sitemap.clone(),
+        print: last.print,
         unchanged: last.unchanged.saturating_add(1),
         ..record
     }

@@ -32,6 +32,7 @@ use crate::crawl::pulse::moved;
 use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
 use crate::domain::orders::HostOrders;
 use crate::domain::revisit::RequeueReason;
+use crate::domain::visit::Visit;
 use crate::storage::StorageError;
 use crate::storage::keys::HostAt;
 use crate::storage::ledger::{Change, Ending, HostNews};
@@ -192,6 +193,7 @@ struct Written {
     paces: Vec<(HostKey, Vec<u8>)>,
     ordered: Vec<(String, HostAt, HostOrders)>,
     again: Vec<RequeueReason>,
+    visits: Vec<Option<Visit>>,
     epoch: u64,
 }
 
@@ -212,18 +214,19 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     node.faults.check("store.group")?;
     let now = node.clock.date();
-    let lines = archive(node, open, group, now)?;
+    let places = archive(open, group, now)?;
     node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.crawl.leases.contains(key);
     let each = node.crawl.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
-    let (mut paces, mut ordered, mut again) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut paces, mut ordered, mut again, mut visits) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for commit in group.iter() {
         let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
         paces.extend(pace_in(commit).filter(|_| !done.void));
         urls.extend(done.settled);
         again.extend(done.again);
+        visits.push(done.visit);
         if let (Change::Order { host, .. }, Some((at, orders))) = (&commit.change, done.ordered) {
             ordered.push((host.clone(), at, orders));
         }
@@ -233,6 +236,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         }
         node.faults.check("store.applied")?;
     }
+    let lines = log(node, open, group, (&places, &visits), now)?;
     let listed = (!each && (!unsynced.0.is_empty() || !lines.text.is_empty())).then(|| open.ledger.number());
     if let Some(number) = listed {
         txn.put_meta(number, &unsynced);
@@ -255,13 +259,12 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     }
     open.unsynced.extend(listed);
     scope_is_noted(node, &joined);
-    Ok(Written { hosts, urls, contents, paces, ordered, again, epoch })
+    Ok(Written { hosts, urls, contents, paces, ordered, again, visits, epoch })
 }
 
-/// Appends a group's records and lines and notes in each page where it stands; gives the lines.
-fn archive(node: &Node, open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<UnsyncedLines, StoreError> {
-    let places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?;
-    let mut places = places.into_iter();
+/// Appends a group's records and notes in each page where it stands; gives that place of each.
+fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<Vec<Option<Place>>, StoreError> {
+    let mut places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?.into_iter();
     let mut firsts = Vec::with_capacity(group.len());
     for commit in group.iter_mut() {
         let own: Vec<Place> = places.by_ref().take(commit.records.len()).collect();
@@ -269,9 +272,20 @@ fn archive(node: &Node, open: &mut Open, group: &mut [Commit], now: UnixMillis) 
         files::note_place(commit, first.as_ref());
         firsts.push(first);
     }
+    Ok(firsts)
+}
+
+/// Appends a group's lines, with the places and visits of its commits in their order; gives them.
+fn log(
+    node: &Node,
+    open: &mut Open,
+    group: &[Commit],
+    (places, visits): (&[Option<Place>], &[Option<Visit>]),
+    now: UnixMillis,
+) -> Result<UnsyncedLines, StoreError> {
     let mut lines = Vec::with_capacity(group.len());
-    for (commit, place) in group.iter().zip(&firsts) {
-        lines.extend(files::line_of(node, commit, place.as_ref(), now)?);
+    for ((commit, place), visit) in group.iter().zip(places).zip(visits) {
+        lines.extend(files::line_of(node, commit, place.as_ref(), now)?.map(|line| line.visited(*visit)));
     }
     Ok(open.archive.log(&lines)?)
 }
@@ -338,6 +352,7 @@ impl Written {
         }
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
         self.again.iter().for_each(|why| node.telemetry.metrics.queued_again(*why));
+        self.visits.iter().flatten().for_each(|visit| node.telemetry.metrics.visit(*visit));
         node.telemetry.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
         rejected.iter().for_each(|(reason, n)| node.telemetry.metrics.rejected(*reason, *n));
         let mut ended = Vec::new();

@@ -7,11 +7,12 @@ use super::stream::{Stream, each_chunk};
 use super::{CheckError, Fault, Result, stored_counters};
 use crate::base::sort::{Sorted, Sorter};
 use crate::base::time::UnixMillis;
+use crate::domain::visit::Visit;
 use crate::storage::error::hex;
 use crate::storage::keys::{FeedKey, Key, SeenKey};
 use crate::storage::read;
 use crate::storage::tables::{Feed, Seen};
-use crate::storage::values::{DoneKind, FeedEntry, FeedKind, FeedLog, UrlState, Value};
+use crate::storage::values::{DoneKind, FeedEntry, FeedLog, UrlState, Value};
 
 /// Goes through the entries, then through the pages beside them.
 pub fn feed(pass: &mut Pass<'_>) -> Result<()> {
@@ -60,7 +61,7 @@ fn untold(pass: &mut Pass<'_>, mut told: Sorted, trimmed: bool) -> Result<()> {
         }
         let newest = newest.and_then(|record| FeedEntry::decode(record.get(SeenKey::LEN + 8..)?).ok());
         // What was erased was told as that, and is not known any more.
-        let newest = newest.filter(|entry| entry.kind != FeedKind::Erased);
+        let newest = newest.filter(|entry| entry.kind != Visit::Erased);
         let Some(entry) = entry_of(row.key, &row.value, newest.is_some()) else { continue };
         let fits = newest.map_or(trimmed, |newest| says(&newest, &entry));
         if !fits {
@@ -77,22 +78,22 @@ fn untold(pass: &mut Pass<'_>, mut told: Sorted, trimmed: bool) -> Result<()> {
 fn says(newest: &FeedEntry, now: &FeedEntry) -> bool {
     let (kind, same) = (newest.kind, newest.captured == now.captured);
     match now.kind {
-        FeedKind::Failed => matches!(kind, FeedKind::Failed | FeedKind::Gone) && newest.why == now.why,
-        FeedKind::Rejected => kind == FeedKind::Rejected,
-        FeedKind::Redirect => same && kind == FeedKind::Redirect,
-        _ => same && matches!(kind, FeedKind::First | FeedKind::Changed | FeedKind::Unchanged),
+        Visit::Failed => matches!(kind, Visit::Failed | Visit::Gone) && newest.why == now.why,
+        Visit::Rejected => kind == Visit::Rejected,
+        Visit::Redirect => same && kind == Visit::Redirect,
+        _ => same && kind.is_content(),
     }
 }
 
 /// What would be told of a finished page now. `known`: something was told of it before.
 fn entry_of(page: SeenKey, state: &UrlState, known: bool) -> Option<FeedEntry> {
     let (kind, captured, why) = match *state {
-        UrlState::Done { captured, how: DoneKind::Redirect, .. } => (FeedKind::Redirect, Some(captured), None),
-        UrlState::Done { captured, .. } if known => (FeedKind::Changed, Some(captured), None),
-        UrlState::Done { captured, .. } => (FeedKind::First, Some(captured), None),
-        UrlState::Error { reason } => (FeedKind::Failed, None, Some(reason.code())),
+        UrlState::Done { captured, how: DoneKind::Redirect, .. } => (Visit::Redirect, Some(captured), None),
+        UrlState::Done { captured, .. } if known => (Visit::Changed, Some(captured), None),
+        UrlState::Done { captured, .. } => (Visit::First, Some(captured), None),
+        UrlState::Error { reason } => (Visit::Failed, None, Some(reason.code())),
         // What was never told of a page needs no word of its being turned away.
-        UrlState::Rejected { reason, .. } if known => (FeedKind::Rejected, None, Some(reason.code())),
+        UrlState::Rejected { reason, .. } if known => (Visit::Rejected, None, Some(reason.code())),
         UrlState::Waiting { .. } | UrlState::Rejected { .. } => return None,
     };
     Some(FeedEntry { kind, at: captured.unwrap_or(UnixMillis(0)), page, captured, why })

@@ -319,5 +319,5 @@ pub fn line_of(page: &PageRecord) -> CrawlLine<'_> {
     line.offset = page.warc.as_ref().map(|place| place.offset);
     line.remark(&page.remarks);
     line.restored = true;
-    line
+    line.visited(Some(page.visit))
 }

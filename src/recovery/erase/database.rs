@@ -6,6 +6,7 @@ use std::path::Path;
 use super::{DATABASE, EraseError, Far, Host, Result, TABLES, Work};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::reason::Rejection;
+use crate::domain::visit::Visit;
 use crate::storage::keys::{
     ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
 };
@@ -13,8 +14,7 @@ use crate::storage::ledger::Ledger;
 use crate::storage::tables::{Content, Feed, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, FeedKind, Format, HostState, PageRecord, RejectedValue, UrlState, Value,
-    WarcPlace,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
@@ -86,7 +86,7 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         Family::Content => ContentValue::decode(value).is_ok_and(|content| is_first(host, &content)),
         Family::Feed => match FeedEntry::decode(value) {
             Ok(entry) if host.is_at(entry.page.partition, entry.page.host) => {
-                if entry.kind == FeedKind::Erased {
+                if entry.kind == Visit::Erased {
                     return Is::Erased;
                 }
                 true
@@ -262,7 +262,7 @@ impl Work<'_> {
             match (what_is(host, family, key, value), family) {
                 (Is::Own, Family::Feed) => {
                     if let (Ok(number), Ok(entry)) = (FeedKey::decode(key), FeedEntry::decode(value)) {
-                        let bare = FeedEntry { kind: FeedKind::Erased, captured: None, why: None, ..entry };
+                        let bare = FeedEntry { kind: Visit::Erased, captured: None, why: None, ..entry };
                         batch.put::<Feed>(&number, &bare);
                     }
                 }

@@ -10,6 +10,7 @@ use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
+use crate::domain::visit::Visit;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
 use crate::storage::values::{
     Consumer, ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
@@ -280,6 +281,8 @@ pub struct Done {
     pub settled: Vec<UrlKey>,
     /// The page, to be listed until the archive is synced.
     pub unsynced: Option<UnsyncedPage>,
+    /// What its visit brought, as its entry in the feed says.
+    pub visit: Option<Visit>,
     /// What stands for a host now, after an order.
     pub ordered: Option<(HostAt, HostOrders)>,
     /// URLs that were queued once more, by why.

@@ -4,10 +4,11 @@
 use super::{Ledger, Result, counters_of};
 use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrder;
+use crate::domain::visit::Visit;
 use crate::storage::keys::{HostAt, PageKey, SeenKey};
 use crate::storage::tables::{Nearer, Pages, Rejected, Seeds, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{DoneKind, FeedEntry, FeedKind, PageRecord, UrlState};
+use crate::storage::values::{DoneKind, FeedEntry, PageRecord, UrlState};
 
 impl Ledger {
     /// The host is blocked, so that nothing of it is asked for again; its pace is forgotten.
@@ -75,7 +76,7 @@ impl Ledger {
             txn.delete::<Rejected>(seen);
             txn.delete::<Seeds>(seen);
             if told {
-                let gone = FeedEntry { kind: FeedKind::Erased, at: now, page: *seen, captured: None, why: None };
+                let gone = FeedEntry { kind: Visit::Erased, at: now, page: *seen, captured: None, why: None };
                 self.put_entry(txn, &gone);
             }
         }

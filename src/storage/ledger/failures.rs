@@ -4,11 +4,12 @@ use super::{Done, Ledger, PageChange, Result};
 use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::SeenKey;
 use crate::storage::tables::{Failed, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{FailedValue, QueueEntry, UrlState};
+use crate::storage::values::{FailedValue, LastTime, QueueEntry, UrlState};
 
 impl Ledger {
     /// Keeps a URL that was given up.
@@ -30,7 +31,7 @@ impl Ledger {
             reason,
             status: capture.map(|c| c.status),
             when: now,
-            captured: capture.map(|c| c.fetched),
+            captured: capture.map(|c| c.fetched).or(entry.again.map(|last| last.captured)),
             attempts: entry.attempts.saturating_add(1),
             depth: reach.depth,
             limit: reach.limit,
@@ -91,6 +92,7 @@ fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
         origin: failed.origin,
         via: failed.via,
         spelling: failed.spelling,
+        again: failed.captured.map(|captured| LastTime { captured, why: RequeueReason::GivenUp }),
         ..QueueEntry::new(&url, failed.depth, failed.discovered)
     })
 }

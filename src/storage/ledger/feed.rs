@@ -9,16 +9,17 @@ use crate::base::time::UnixMillis;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::statuses::is_gone;
+use crate::domain::visit::Visit;
 use crate::storage::StorageError;
 use crate::storage::keys::{FeedKey, Key, KeyRange, SeenKey, after};
 use crate::storage::tables::{Feed, Pages};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    Consumer, Consumers, DoneKind, FeedEntry, FeedKind, FeedLog, LastTime, PageRecord, Shown, UrlState,
+    Consumer, Consumers, DoneKind, FeedEntry, FeedLog, LastTime, PageRecord, Shown, UrlState,
 };
 
 impl Ledger {
-    /// Writes what became of a page; gives the number of its entry, 0 for one that is to be tried again.
+    /// Writes what became of a page; gives the number of its entry and what it says, none for one that is to be tried again.
     pub(super) fn feed_page(
         &mut self,
         txn: &mut Txn<'_>,
@@ -26,26 +27,26 @@ impl Ledger {
         page: &PageChange,
         state: &UrlState,
         now: UnixMillis,
-    ) -> Result<u64> {
+    ) -> Result<Option<(u64, Visit)>> {
         let record = page.record();
         let (kind, why) = match state {
-            UrlState::Waiting { .. } => return Ok(0),
-            UrlState::Done { how: DoneKind::Redirect, .. } => (FeedKind::Redirect, None),
-            UrlState::Done { .. } => (self.news_of(txn, seen, record, before)?, None),
+            UrlState::Waiting { .. } => return Ok(None),
+            UrlState::Done { how: DoneKind::Redirect, .. } => (Visit::Redirect, None),
+            UrlState::Done { .. } => (visit_of(txn, seen, (record, before), !page.links.new.is_empty())?, None),
             UrlState::Error { reason } => {
                 let gone = record.is_some_and(|record| is_gone(record.status));
-                (if gone { FeedKind::Gone } else { FeedKind::Failed }, Some(reason.code()))
+                (if gone { Visit::Gone } else { Visit::Failed }, Some(reason.code()))
             }
-            UrlState::Rejected { reason, .. } => (FeedKind::Rejected, Some(reason.code())),
+            UrlState::Rejected { reason, .. } => (Visit::Rejected, Some(reason.code())),
         };
         let captured = record.map(|record| record.fetched);
-        Ok(self.put_entry(txn, &FeedEntry { kind, at: now, page: seen, captured, why }))
+        Ok(Some((self.put_entry(txn, &FeedEntry { kind, at: now, page: seen, captured, why }), kind)))
     }
 
     /// A page is turned away while it waits.
     pub(super) fn feed_dropped(&mut self, txn: &mut Txn<'_>, page: SeenKey, reason: Rejection, now: UnixMillis) {
         let why = Some(reason.code());
-        self.put_entry(txn, &FeedEntry { kind: FeedKind::Rejected, at: now, page, captured: None, why });
+        self.put_entry(txn, &FeedEntry { kind: Visit::Rejected, at: now, page, captured: None, why });
     }
 
     pub(super) fn put_entry(&mut self, txn: &mut Txn<'_>, entry: &FeedEntry) -> u64 {
@@ -54,30 +55,6 @@ impl Ledger {
         debug_assert!(!matches!(txn.get::<Feed>(&key), Ok(Some(_))), "I10: the number {} is taken", key.number);
         txn.put::<Feed>(&key, entry);
         key.number
-    }
-
-    /// Whether a content is the first of its page, another than before, or the same.
-    fn news_of(
-        &self,
-        txn: &Txn<'_>,
-        seen: SeenKey,
-        record: Option<&PageRecord>,
-        before: Option<LastTime>,
-    ) -> Result<FeedKind> {
-        let Some(LastTime { captured, why }) = before else { return Ok(FeedKind::First) };
-        let last = seen.page(captured);
-        if why == RequeueReason::Cut {
-            // The half of an earlier try was nobody's news; what was captured before it was.
-            let older = KeyRange { from: after(&last.encode()), ..KeyRange::captures(seen) };
-            let known = txn.first_stored::<Pages>(&older)?.is_some();
-            return Ok(if known { FeedKind::Changed } else { FeedKind::First });
-        }
-        let Some(record) = record.filter(|record| record.unchanged == 0) else { return Ok(FeedKind::Unchanged) };
-        let same = record.content.is_some()
-            && txn
-                .get::<Pages>(&last)?
-                .is_some_and(|last| last.content == record.content && last.status == record.status);
-        Ok(if same { FeedKind::Unchanged } else { FeedKind::Changed })
     }
 
     /// Who reads the feed says how far it is.
@@ -133,4 +110,34 @@ impl Ledger {
         txn.put_meta((), &FeedLog { trimmed: last.number, ..log });
         Ok(old.len())
     }
+}
+
+/// What the visit of a page that has content brought, beside the capture before. `leads_on`: it leads to a URL that nobody knew.
+fn visit_of(
+    txn: &Txn<'_>,
+    seen: SeenKey,
+    (record, before): (Option<&PageRecord>, Option<LastTime>),
+    leads_on: bool,
+) -> Result<Visit> {
+    let Some(LastTime { captured, why }) = before else { return Ok(Visit::First) };
+    let key = seen.page(captured);
+    let last = match why {
+        RequeueReason::GivenUp => return Ok(Visit::Back),
+        // The half of an earlier try was nobody's news; what was captured before it was.
+        RequeueReason::Cut => {
+            let older = KeyRange { from: after(&key.encode()), ..KeyRange::captures(seen) };
+            match txn.first_stored::<Pages>(&older)? {
+                Some(key) => txn.get::<Pages>(&key)?,
+                None => return Ok(Visit::First),
+            }
+        }
+        _ if record.is_none_or(|record| record.unchanged > 0) => return Ok(Visit::Unchanged),
+        _ => txn.get::<Pages>(&key)?,
+    };
+    let (Some(now), Some(last)) = (record, last.filter(|last| record.is_some_and(|now| now.status == last.status)))
+    else {
+        return Ok(Visit::Changed);
+    };
+    let same = now.content.is_some() && now.content == last.content;
+    Ok(if same { Visit::Unchanged } else { Visit::of_texts(last.print.as_ref(), now.print.as_ref(), leads_on) })
 }

@@ -28,11 +28,14 @@ use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
+use crate::domain::visit::Visit;
 
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
-use super::values::{Counters, DoneKind, LastTime, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
+use super::values::{
+    Counters, DoneKind, LastTime, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState,
+};
 use super::{Storage, StorageError};
 
 pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl};
@@ -203,9 +206,10 @@ impl Ledger {
         let nearer = entry.as_ref().filter(|_| better).cloned();
         let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
-        let feed = self.feed_page(txn, (seen, before), page, &state, now)?;
+        let told = self.feed_page(txn, (seen, before), page, &state, now)?;
+        let (feed, visit) = told.unzip();
         self.note_sitemap(txn, seen, page, &state, (found, now));
-        self.store_capture(txn, page, seen)?;
+        self.store_capture(txn, page, seen, visit)?;
         if let Some((digest, first)) = &page.first_with {
             txn.put::<Content>(&ContentKey::from(*digest), first);
         }
@@ -215,7 +219,8 @@ impl Ledger {
         if let Some(entry) = nearer {
             done.again.extend(self.found_nearer_meanwhile(txn, page, entry, now)?);
         }
-        Ok(Done { unsynced: unsynced.map(|unsynced| UnsyncedPage { feed, ..unsynced }), ..done })
+        let unsynced = unsynced.map(|unsynced| UnsyncedPage { feed: feed.unwrap_or_default(), ..unsynced });
+        Ok(Done { unsynced, visit, ..done })
     }
 
     fn end_state(
@@ -285,9 +290,16 @@ impl Ledger {
         Ok(UrlState::Done { captured, how, reach })
     }
 
-    fn store_capture(&mut self, txn: &mut Txn<'_>, page: &PageChange, seen: SeenKey) -> Result<()> {
+    fn store_capture(
+        &mut self,
+        txn: &mut Txn<'_>,
+        page: &PageChange,
+        seen: SeenKey,
+        visit: Option<Visit>,
+    ) -> Result<()> {
         let Some(capture) = &page.capture else { return Ok(()) };
-        txn.put::<Pages>(&seen.page(capture.fetched), capture);
+        let kept = PageRecord { visit: visit.unwrap_or_default(), ..capture.clone() };
+        txn.put::<Pages>(&seen.page(capture.fetched), &kept);
         counters_of(&mut self.counters, capture, true);
         let at = seen.host_crawl().host_at();
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_add(capture.bytes))

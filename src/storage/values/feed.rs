@@ -2,36 +2,14 @@
 
 use super::wire::fields;
 use crate::base::time::UnixMillis;
-use crate::domain::coded::codes;
+use crate::domain::visit::Visit;
 use crate::storage::keys::SeenKey;
-
-codes! {
-    /// What became of a page.
-    FeedKind {
-        /// Its content was fetched, and it was new to the crawl or had been given up.
-        First = 1, "first";
-        /// Its content is another than before.
-        Changed = 2, "changed";
-        /// It was fetched again, and its content is what it was.
-        Unchanged = 3, "unchanged";
-        /// It redirects elsewhere.
-        Redirect = 4, "redirect";
-        /// It is not there any more, or never was: 404, 410 or 451.
-        Gone = 5, "gone";
-        /// It was given up.
-        Failed = 6, "failed";
-        /// It was turned away after all.
-        Rejected = 7, "rejected";
-        /// All that was received of it was erased on somebody's word: the entry has ids only.
-        Erased = 8, "erased";
-    }
-}
 
 fields! {
     /// One entry.
     FeedEntry {
         /// What became of it.
-        kind: FeedKind,
+        kind: Visit,
         /// When that was committed.
         at: UnixMillis,
         /// Which page.

@@ -11,7 +11,7 @@ mod url;
 mod wire;
 
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
-pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedKind, FeedLog, FormerFeed, INDEX, Shown};
+pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, FormerFeed, INDEX, Shown};
 pub use folder::{CardSettings, ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
 pub use host::{HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue};
 pub use page::{

@@ -13,7 +13,9 @@ use crate::domain::cut::Cut;
 use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
+use crate::domain::textprint::TextPrint;
 use crate::domain::url::PageUrl;
+use crate::domain::visit::Visit;
 use crate::storage::keys::PageKey;
 
 codes! {
@@ -118,6 +120,10 @@ fields! {
         unchanged: u8,
         /// How it was asked for, where that is not the canonical form.
         spelling: Option<String>,
+        /// The print of its text, where it has one and came whole.
+        print: Option<TextPrint>,
+        /// What this visit brought.
+        visit: Visit,
         /// Why where it leads was turned away: the reason, and the rule in words.
         refused: Option<String>,
     }

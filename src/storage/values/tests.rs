@@ -17,7 +17,9 @@ use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::robots::RobotsCopy;
+use crate::domain::textprint::TextPrint;
 use crate::domain::url::{PageUrl, Scheme};
+use crate::domain::visit::Visit;
 use crate::storage::keys::{HostAt, SeenKey};
 
 fn seen() -> SeenKey {
@@ -62,6 +64,8 @@ fn page_record() -> PageRecord {
         depth: 1,
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
+        print: Some(TextPrint { whole: u64::MAX, words: 1 << 40, sim: 3, features: 300 }),
+        visit: Visit::Little,
         remarks: Remarks { notes: vec![Note::Reset], target: Some("http://h0.test/b".into()), ..Remarks::default() },
         ..PageRecord::new(&url, UnixMillis(5), DoneKind::Stored)
     }
@@ -192,7 +196,13 @@ fn samples() -> Vec<Sample> {
         sample(UrlState::Waiting { rank: 1, order: 2, reach: Reach { limit: None, ..reach }, due: Some(time) }),
         sample(bare),
         sample(page_record()),
-        sample(PageRecord { sitemap: Some(map), unchanged: 255, refused: Some("r".into()), ..page_record() }),
+        sample(PageRecord {
+            sitemap: Some(map),
+            unchanged: 255,
+            refused: Some("r".into()),
+            print: None,
+            ..page_record()
+        }),
         sample(rejected()),
         sample(failed()),
         sample(ContentValue { first: page, url: "http://h0.test/".into(), date: time, payload: [6; 20] }),
@@ -215,8 +225,8 @@ fn samples() -> Vec<Sample> {
         sample(live_settings()),
         sample(JoinedHost("a.test".into())),
         sample(OrderedHosts(vec!["a.test".into()])),
-        sample(FeedEntry { kind: FeedKind::First, at: time, page: seen(), captured: Some(time), why: None }),
-        sample(FeedEntry { kind: FeedKind::Failed, at: time, page: seen(), captured: None, why: Some(200) }),
+        sample(FeedEntry { kind: Visit::First, at: time, page: seen(), captured: Some(time), why: None }),
+        sample(FeedEntry { kind: Visit::Failed, at: time, page: seen(), captured: None, why: Some(200) }),
         sample(FeedLog { id: [7; 8], trimmed: 300, former: Vec::new() }.continued([8; 8], 301, 400, None)),
         sample(Consumers(vec![Consumer { name: "a".into(), after: 300, hold: true, at: time }])),
         sample(CardSettings { keywords: "fill".into(), dictionary: "狼蛛 5\n".into() }),
@@ -273,13 +283,8 @@ fn format_7_writes_these_bytes() {
     let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
     assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0101680107", "0105", "00000000"));
     assert_eq!(hex(FileLengths { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
-    let fed = FeedEntry {
-        kind: FeedKind::Gone,
-        at: UnixMillis(1),
-        page: seen(),
-        captured: Some(UnixMillis(5)),
-        why: Some(12),
-    };
+    let fed =
+        FeedEntry { kind: Visit::Gone, at: UnixMillis(1), page: seen(), captured: Some(UnixMillis(5)), why: Some(12) };
     let key = concat!("18", "0001", "0202020202020202", "0001", "030303030303030303030303");
     assert_eq!(hex(fed.encode()), ["01", "05", "01", key, "0105", "010c"].concat());
     assert_eq!(hex(ClockState { crawl: UnixMillis(2), date: UnixMillis(1), boot: None }.encode()), "01020100");

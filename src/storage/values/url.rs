@@ -223,7 +223,7 @@ pub struct FailedValue {
     pub status: Option<u16>,
     /// When it was given up.
     pub when: UnixMillis,
-    /// The capture of that answer.
+    /// Its latest capture: of that answer, or an earlier one.
     pub captured: Option<UnixMillis>,
     /// Fetches that failed.
     pub attempts: u8,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::ValueError;
-use super::{Consumer, Consumers, DoneKind, FeedKind, JoinedHost, OrderedHosts, Unsynced, UnsyncedPage};
+use super::{Consumer, Consumers, DoneKind, JoinedHost, OrderedHosts, Unsynced, UnsyncedPage};
 use crate::base::time::{UnixMillis, millis};
 use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
@@ -13,7 +13,9 @@ use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
+use crate::domain::textprint::TextPrint;
 use crate::domain::url::Scheme;
+use crate::domain::visit::Visit;
 use crate::storage::keys::{Key, PageKey, SeenKey};
 
 /// What is left of a value while it is read.
@@ -282,8 +284,22 @@ macro_rules! coded {
         }
     )*};
 }
+/// Three hashes of eight bytes each, then a number.
+impl Wire for TextPrint {
+    fn put(&self, out: &mut Vec<u8>) {
+        [self.whole, self.words, self.sim].iter().for_each(|hash| out.extend(hash.to_be_bytes()));
+        self.features.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let mut hash = || from.array().map(u64::from_be_bytes);
+        let (whole, words, sim) = (hash()?, hash()?, hash()?);
+        Ok(Self { whole, words, sim, features: Wire::read(from)? })
+    }
+}
+
 coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", DoneKind "way to be done", Cut "cut");
-coded!(FoundAs "way of being found", RequeueReason "reason to be queued again", FeedKind "kind of feed entry");
+coded!(FoundAs "way of being found", RequeueReason "reason to be queued again", Visit "kind of visit");
 
 /// Writes fields of a value.
 macro_rules! put_each {

@@ -18,6 +18,7 @@
 //! | `lycosa_pages_stored_total`, `lycosa_revisits_total`, `lycosa_received_bytes_total` | counter | |
 //! | `lycosa_sitemaps_total` | counter | `result`: done, cut, malformed |
 //! | `lycosa_sitemap_urls_total` | counter | |
+//! | `lycosa_visits_total` | counter | `visit` ([`Visit`](crate::domain::visit::Visit)) |
 //! | `lycosa_revisits_queued_total` | counter | `reason` ([`RequeueReason`](crate::domain::revisit::RequeueReason)) |
 //! | `lycosa_in_flight` | gauge | `stage`: fetch, parse |
 //! | `lycosa_fetch_phase_seconds` | histogram | `phase` ([`Phase`]) |

@@ -15,6 +15,7 @@ use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::UrlError;
+use crate::domain::visit::Visit;
 use crate::net::dns::DnsStats;
 use crate::telemetry::status::StatusSnapshot;
 
@@ -50,6 +51,7 @@ metrics! {
         notes: Each<Counter> = counters_of::<Note>("lycosa_page_notes", "What was odd about answers, by note");
         stored: Counter = counter("lycosa_pages_stored", "Answers stored in full");
         revisits: Counter = counter("lycosa_revisits", "Answers with known or unchanged content, stored as references");
+        visits: Each<Counter> = counters_of::<Visit>("lycosa_visits", "Pages finished, by what their visit brought: the kind of the entry in the feed");
         received: Counter = counter_in("lycosa_received", "Bytes of the bodies of captures, as received", Unit::Bytes);
         in_hand: Each<Gauge> = gauges("lycosa_in_flight", "Requests on the wire, and pages being parsed", STAGES);
         phases: Each<Histogram> =
@@ -131,6 +133,11 @@ impl Metrics {
     pub fn stored(&self, pages: u64, revisits: u64) {
         self.0.pages.stored.inc_by(pages);
         self.0.pages.revisits.inc_by(revisits);
+    }
+
+    /// A page is finished.
+    pub fn visit(&self, visit: Visit) {
+        count(&self.0.pages.visits, visit);
     }
 
     /// A body of so many bytes was captured.

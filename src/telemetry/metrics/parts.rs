@@ -18,6 +18,7 @@ use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::UrlError;
+use crate::domain::visit::Visit;
 
 pub(super) type Label = [(&'static str, &'static str); 1];
 type Made<M> = fn() -> M;
@@ -74,6 +75,7 @@ labels! {
     Registry: "registry";
     Rejection: "reason";
     RequeueReason: "reason";
+    Visit: "visit";
 }
 
 /// One metric for each member of a fixed set; finding one is an array access.

@@ -7,14 +7,13 @@ use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::reason::{Failure, Rejection};
+use lycosa::domain::visit::Visit;
 use lycosa::index::{Folder, Stand, Writer};
 use lycosa::recovery::check::Fault;
 use lycosa::storage::keys::FeedKey;
 use lycosa::storage::read;
 use lycosa::storage::tables;
-use lycosa::storage::values::{
-    AsSitemap, Counters, FeedEntry, FeedKind, FeedLog, PageRecord, Place, RejectedValue, UrlState,
-};
+use lycosa::storage::values::{AsSitemap, Counters, FeedEntry, FeedLog, PageRecord, Place, RejectedValue, UrlState};
 
 use super::{Named, all, done_page, host_with_queue, queued, remove, write};
 
@@ -204,7 +203,7 @@ pub const ALL: &[Named] = &[
             let fed = counters.fed + 1;
             let page = all::<tables::Rejected>(s)[0].0;
             let why = Some(Failure::DnsFailed.code());
-            let entry = FeedEntry { kind: FeedKind::Failed, at: UnixMillis(1), page, captured: None, why };
+            let entry = FeedEntry { kind: Visit::Failed, at: UnixMillis(1), page, captured: None, why };
             write(s, |b| {
                 b.put::<tables::Feed>(&FeedKey { number: fed }, &entry);
                 b.put_meta(CrawlId::default(), &Counters { fed, ..counters });
@@ -216,7 +215,7 @@ pub const ALL: &[Named] = &[
         "an entry of the feed gives another reason",
         |s, _| {
             let entries = all::<tables::Feed>(s);
-            let (key, entry) = entries.into_iter().find(|(_, entry)| entry.kind == FeedKind::Gone).unwrap();
+            let (key, entry) = entries.into_iter().find(|(_, entry)| entry.kind == Visit::Gone).unwrap();
             let why = Some(Failure::DnsFailed.code());
             write(s, |b| b.put::<tables::Feed>(&key, &FeedEntry { why, ..entry }));
         },

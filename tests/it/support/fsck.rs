@@ -8,11 +8,11 @@ use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::reason::Rejection;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
+use lycosa::domain::visit::Visit;
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
 use lycosa::storage::values::{
-    Counters, DoneKind, FeedEntry, FeedKind, FeedLog, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry,
-    UrlState,
+    Counters, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, UrlState,
 };
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
@@ -357,14 +357,13 @@ impl Found {
             let entry = newest.get(&key);
             let fits = match (state, entry) {
                 (UrlState::Waiting { .. }, _) => true,
-                (UrlState::Rejected { .. }, entry) => entry.is_none_or(|entry| entry.kind == FeedKind::Rejected),
+                (UrlState::Rejected { .. }, entry) => entry.is_none_or(|entry| entry.kind == Visit::Rejected),
                 (_, None) => log.trimmed > 0,
                 (UrlState::Done { captured, how, .. }, Some(entry)) => {
-                    entry.captured == Some(captured)
-                        && (entry.kind == FeedKind::Redirect) == (how == DoneKind::Redirect)
+                    entry.captured == Some(captured) && (entry.kind == Visit::Redirect) == (how == DoneKind::Redirect)
                 }
                 (UrlState::Error { reason }, Some(entry)) => {
-                    matches!(entry.kind, FeedKind::Failed | FeedKind::Gone) && entry.why == Some(reason.code())
+                    matches!(entry.kind, Visit::Failed | Visit::Gone) && entry.why == Some(reason.code())
                 }
             };
             if !fits {

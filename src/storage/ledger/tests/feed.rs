@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::domain::fingerprint::ContentDigest;
+use crate::domain::textprint::TextPrint;
+use crate::domain::visit::Visit;
 use crate::storage::keys::KeyRange;
-use crate::storage::tables::Feed;
-use crate::storage::values::{Consumer, FeedEntry, FeedKind, FeedLog, Shown};
+use crate::storage::tables::{Feed, Pages};
+use crate::storage::values::{Consumer, FeedEntry, FeedLog, Shown};
 
 fn entries(bench: &Bench) -> Vec<(u64, FeedEntry)> {
     let rows = read::scan::<Feed>(&bench.storage, &KeyRange::all(), usize::MAX).unwrap();
@@ -33,16 +35,16 @@ fn each_ending_of_a_page_is_one_entry_that_says_what_became_of_it() {
     let ended = |ending| (None, ending);
     let (stored, redirect) = (Ending::Done(DoneKind::Stored), Ending::Done(DoneKind::Redirect));
     for ((status, ending), kind) in [
-        ((Some(200), stored), Some(FeedKind::First)),
-        ((Some(200), Ending::Done(DoneKind::Duplicate)), Some(FeedKind::First)),
-        ((Some(301), redirect), Some(FeedKind::Redirect)),
-        ((Some(404), Ending::Error(Failure::Status4xx)), Some(FeedKind::Gone)),
-        ((Some(410), Ending::Error(Failure::Status4xx)), Some(FeedKind::Gone)),
-        ((Some(451), Ending::Error(Failure::Status4xx)), Some(FeedKind::Gone)),
-        ((Some(403), Ending::Error(Failure::Status4xx)), Some(FeedKind::Failed)),
-        ((Some(503), Ending::Error(Failure::Status5xx)), Some(FeedKind::Failed)),
-        (ended(Ending::Error(Failure::Reset)), Some(FeedKind::Failed)),
-        (ended(Ending::Rejected(Rejection::Robots)), Some(FeedKind::Rejected)),
+        ((Some(200), stored), Some(Visit::First)),
+        ((Some(200), Ending::Done(DoneKind::Duplicate)), Some(Visit::First)),
+        ((Some(301), redirect), Some(Visit::Redirect)),
+        ((Some(404), Ending::Error(Failure::Status4xx)), Some(Visit::Gone)),
+        ((Some(410), Ending::Error(Failure::Status4xx)), Some(Visit::Gone)),
+        ((Some(451), Ending::Error(Failure::Status4xx)), Some(Visit::Gone)),
+        ((Some(403), Ending::Error(Failure::Status4xx)), Some(Visit::Failed)),
+        ((Some(503), Ending::Error(Failure::Status5xx)), Some(Visit::Failed)),
+        (ended(Ending::Error(Failure::Reset)), Some(Visit::Failed)),
+        (ended(Ending::Rejected(Rejection::Robots)), Some(Visit::Rejected)),
         (ended(Ending::Retry { at: UnixMillis(9), reason: Failure::Reset }), None),
         (ended(Ending::Wait { at: UnixMillis(9), reason: Failure::RobotsUnreachable }), None),
     ] {
@@ -61,7 +63,7 @@ fn each_ending_of_a_page_is_one_entry_that_says_what_became_of_it() {
 }
 
 #[test]
-fn a_page_fetched_again_has_changed_or_not_and_what_was_given_up_begins_anew() {
+fn a_page_fetched_again_has_changed_or_not_and_what_was_gone_comes_back() {
     let mut bench = Bench::new();
     let url = bench.find("http://h.test/a", 0);
     let again = |bench: &mut Bench, at| {
@@ -84,17 +86,42 @@ fn a_page_fetched_again_has_changed_or_not_and_what_was_given_up_begins_anew() {
     let seen = bench.ledger.seen_key(&url.url);
     let dropped = Change::DropUrls { urls: vec![seen], reason: Rejection::Dropped };
     bench.commit(&[order(HostOrder::Drop), dropped]);
-    let kinds: Vec<FeedKind> = entries(&bench).iter().map(|(_, entry)| entry.kind).collect();
-    let expected = [
-        FeedKind::First,
-        FeedKind::Unchanged,
-        FeedKind::Changed,
-        FeedKind::Unchanged,
-        FeedKind::Gone,
-        FeedKind::First,
-        FeedKind::Rejected,
-    ];
+    let kinds: Vec<Visit> = entries(&bench).iter().map(|(_, entry)| entry.kind).collect();
+    let expected =
+        [Visit::First, Visit::Unchanged, Visit::Changed, Visit::Unchanged, Visit::Gone, Visit::Back, Visit::Rejected];
     assert_eq!(kinds, expected);
+}
+
+#[test]
+fn a_change_is_told_by_the_prints_of_both_texts_and_by_where_the_page_leads() {
+    let print = |whole, words, sim| Some(TextPrint { whole, words, sim, features: 300 });
+    for (now, leads_on, expected) in [
+        (print(1, 1, 1), false, Visit::Markup),
+        (print(1, 1, 1), true, Visit::Changed),
+        (print(2, 1, 9), false, Visit::Numbers),
+        (print(2, 2, 0b111), false, Visit::Little),
+        (print(2, 2, 0b11111), false, Visit::Changed),
+        (None, false, Visit::Changed),
+    ] {
+        let mut bench = Bench::new();
+        let url = bench.find("http://h.test/a", 0);
+        let of = |at, content, print| {
+            let mut page = answered(&url, at, 200, content, Ending::Done(DoneKind::Stored));
+            page.capture.as_mut().unwrap().print = print;
+            page
+        };
+        bench.commit(&[page(of(1, 1, print(1, 1, 1)))]);
+        let seen = bench.ledger.seen_key(&url.url);
+        bench.commit(&[Change::FetchAgain(vec![seen.page(UnixMillis(1))])]);
+        let mut second = of(2, 2, now);
+        second
+            .links
+            .new
+            .extend(leads_on.then(|| NewUrl::link(PageUrl::from_canonical("http://h.test/new").unwrap(), 1)));
+        bench.commit(&[page(second)]);
+        let kept = read::get::<Pages>(&bench.storage, &seen.page(UnixMillis(2))).unwrap().unwrap();
+        assert_eq!((entries(&bench)[1].1.kind, kept.visit), (expected, expected), "{now:?} {leads_on}");
+    }
 }
 
 #[test]
@@ -117,7 +144,7 @@ fn the_half_of_a_page_that_was_cut_is_no_news_before_the_page_is_finished() {
     bench.commit(&[promoted(&bench)]);
     bench.commit(&[done(&url, 8, 3, DoneKind::Stored)]);
     let kinds: Vec<_> = entries(&bench).iter().map(|(_, entry)| (entry.kind, entry.captured)).collect();
-    assert_eq!(kinds, [(FeedKind::First, Some(UnixMillis(6))), (FeedKind::Changed, Some(UnixMillis(8)))]);
+    assert_eq!(kinds, [(Visit::First, Some(UnixMillis(6))), (Visit::Changed, Some(UnixMillis(8)))]);
 }
 
 #[test]
