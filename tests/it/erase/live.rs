@@ -145,6 +145,8 @@ fn a_running_crawl_has_a_host_erased_says_how_far_it_is_and_goes_on_in_the_same_
     let (code, answer) = crawl.ctl(&["host", "never.test", "block", "--purge"]);
     assert!(code == 1 && answer.contains("nothing is known of the host never.test"), "{answer}");
     assert_eq!(crawl.post(&format!("/api/v1/hosts/{HOST}/block?purge=all"), "", "").0, 400);
+    let (code, shown) = crawl.get("/api/v1/feed?after=4&limit=1&wait=60");
+    assert!(code == 200 && shown.contains("\"seq\":5"), "{shown}");
     let read = json!({ "after": 5, "hold": true }).to_string();
     let (code, answer) = crawl.put("/api/v1/feed/consumers/reader", &read);
     assert_eq!(code, 200, "{answer}");
