@@ -48,7 +48,6 @@ use crate::domain::fingerprint::CrawlId;
 use crate::net::http::{Http, HttpConfig};
 use crate::storage::values::Counters;
 use crate::storage::{Storage, read};
-use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 use threads::Starters;
@@ -213,11 +212,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
 /// Refuses an archive folder that is another than before: mistyped, or a disk that is not mounted.
 fn claimed_before(storage: &dyn Storage, settings: &Settings) -> Result<(), StartError> {
     let known: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
-    let (dir, captures) = (settings.warc_dir(), known.pages_stored);
-    if captures > 0 && !folder::is_claimed(&dir) {
-        return Err(WarcError::Unclaimed { dir, captures }.into());
-    }
-    Ok(())
+    Ok(folder::claimed_before(&settings.warc_dir(), known.pages_stored)?)
 }
 
 impl Running {

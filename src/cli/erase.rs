@@ -19,6 +19,7 @@ use crate::config::Settings;
 use crate::recovery::erase::{Certificate, Count, EraseError, Far, Found, STEPS};
 use crate::storage::{Storage as _, StorageError};
 use crate::telemetry::log::escaped;
+use crate::warc::WarcError;
 
 /// What a running crawl does itself.
 const LIVE: &str = "have it erase the host itself (`lycosa ctl host HOST block --purge`)";
@@ -91,11 +92,13 @@ fn erased(args: &EraseArgs, settings: &Settings) -> Result<Certificate, CliError
 /// An erasure that did not come to its end.
 pub(super) fn failed(error: EraseError) -> CliError {
     use StorageError as S;
+    use WarcError as W;
     let exit = match (&error, error.fault()) {
         (EraseError::Interrupted, _) => Exit::Interrupted,
         (_, Some(DiskFault::Full | DiskFault::ReadOnly | DiskFault::Io)) => Exit::Disk,
         (EraseError::Storage(S::NotADataFolder { .. } | S::Version { .. } | S::Locked { .. }), _) => Exit::Usage,
         (EraseError::Storage(e), _) if e.is_broken() => Exit::Disk,
+        (EraseError::Warc(W::Unclaimed { .. } | W::Foreign { .. } | W::InUse(_)), _) => Exit::Usage,
         (EraseError::Host(_) | EraseError::Unclean(_) | EraseError::Another(_), _) => Exit::Usage,
         _ => Exit::Error,
     };

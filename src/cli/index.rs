@@ -167,6 +167,9 @@ impl AtRest {
         if reader.stand().map_err(unread)?.unwrap_or_default() == Stand::default() {
             return Err(CliError::new("the index is empty: nothing was taken in yet; `lycosa index build` does it"));
         }
+        if !self.is_of_this_crawl(&reader)? {
+            return Err(CliError::new(format!("nothing is compared, for the index {}", self.other(&reader)?)));
+        }
         let watch = std::cell::RefCell::new(Watch::start(!args.no_progress));
         let looked = |pages: u64| watch.borrow_mut().tell(|| format!("comparing: pages={pages}"));
         let found = self.with(|source| compare(&source, CrawlId::default(), &reader, self.high, &looked))?;

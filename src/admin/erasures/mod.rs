@@ -84,6 +84,9 @@ pub(super) async fn certificate(id: Path<String>, node: Data<Node>) -> Answer {
 /// # Errors
 /// What was asked makes no sense now, or storage does not answer.
 pub(super) async fn purge(node: Arc<Node>, host: &str) -> Result<HostOrdered, ControlError> {
+    // One after the other from the look to the note: of two orders at once the second is refused, and its host stays as it is.
+    static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let _turn = TURN.lock().await;
     let host = Named::of(&node, host)?;
     may_be_erased(&node, &host)?;
     let ordered = order(node.clone(), &host.name, HostOrder::Block).await?;

@@ -1,6 +1,7 @@
 //! `lycosa ctl feed …`: what became of each page, and who reads it.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -20,6 +21,9 @@ const WITH_MORE: u64 = 100;
 /// So many seconds the endpoint waits for an entry before it answers that there is none.
 const WAIT: u64 = 30;
 
+/// Rest after an answer without entries: a crawl that comes to its end waits for none.
+const REST: Duration = Duration::from_millis(500);
+
 /// `lycosa ctl feed …`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(
@@ -36,7 +40,7 @@ pub struct FeedArgs {
     /// At most so many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Only these kinds: first, changed, unchanged, redirect, gone, failed, rejected
+    /// Only these kinds: first, changed, little, numbers, markup, unchanged, back, redirect, gone, failed, rejected, erased
     #[arg(long, value_name = "KIND,…")]
     kind: Option<String>,
     /// Only of this host
@@ -169,6 +173,9 @@ fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> R
             writeln!(out, "{}", if as_json { line(item)? } else { told(item) })?;
         }
         out.flush()?;
+        if *follow && page.items.is_empty() {
+            std::thread::sleep(REST);
+        }
         left = left.saturating_sub(page.items.len() as u64);
         let is_end = page.next >= page.high;
         (after, log) = (Some(page.next), Some(page.log));

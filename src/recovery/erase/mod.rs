@@ -37,10 +37,10 @@ use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::rank::Ranker;
 use crate::recovery::checkpoint::{Shelf, files, swap, uploads};
 use crate::storage::ledger::LedgerRules;
-use crate::storage::values::{FileLengths, Format, RunState};
+use crate::storage::values::{Counters, FileLengths, Format, RunState};
 use crate::storage::{RocksStorage, Storage, read};
 use crate::warc::archive::ArchiveSettings;
-use crate::warc::folder::{Claim, claim};
+use crate::warc::folder::{self, Claim, claim};
 use crate::warc::name::cdxj_name;
 
 use certificate::Changed;
@@ -161,7 +161,10 @@ impl Erase {
         if self.stop.load(Ordering::Acquire) { Err(EraseError::Interrupted) } else { Ok(()) }
     }
 
+    /// The archive, which must be the one that the captures are in: where its disk is not mounted nothing would be found in it.
     fn claimed(&self, storage: &dyn Storage) -> Result<Option<Claim>> {
+        let known: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
+        folder::claimed_before(&self.look.warc, known.pages_stored)?;
         let format = read::meta::<Format>(storage, ())?;
         Ok(format.map(|format| claim(&self.look.warc, format.seed)).transpose()?)
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -113,6 +115,19 @@ fn is_whole(sandbox: &Sandbox, before: &Captures) {
     }
 }
 
+/// The status of the answer to an order; 0 when there is none.
+fn post_to(at: SocketAddr, path: &str) -> u16 {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(at)?;
+        let close = "Connection: close\r\nContent-Length: 0";
+        stream.write_all(format!("POST {path} HTTP/1.1\r\nHost: {at}\r\n{close}\r\n\r\n").as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    ask().ok().and_then(|answer| answer.get(9..12)?.parse().ok()).unwrap_or(0)
+}
+
 fn purge(crawl: &Running) -> Value {
     let (code, answer) = crawl.post(&format!("/api/v1/hosts/{HOST}/block?purge=own"), "", "");
     assert_eq!(code, 202, "{answer}");
@@ -145,11 +160,9 @@ fn a_running_crawl_has_a_host_erased_says_how_far_it_is_and_goes_on_in_the_same_
     let (code, answer) = crawl.ctl(&["host", "never.test", "block", "--purge"]);
     assert!(code == 1 && answer.contains("nothing is known of the host never.test"), "{answer}");
     assert_eq!(crawl.post(&format!("/api/v1/hosts/{HOST}/block?purge=all"), "", "").0, 400);
-    let (code, shown) = crawl.get("/api/v1/feed?after=4&limit=1&wait=60");
-    assert!(code == 200 && shown.contains("\"seq\":5"), "{shown}");
     let read = json!({ "after": 5, "hold": true }).to_string();
-    let (code, answer) = crawl.put("/api/v1/feed/consumers/reader", &read);
-    assert_eq!(code, 200, "{answer}");
+    let acknowledged = || (crawl.put("/api/v1/feed/consumers/reader", &read).0 == 200).then_some(());
+    until("five entries that are shown", acknowledged, || crawl.daemon.log());
     let ordered = purge(&crawl);
     let id = ordered["erasure"]["id"].as_str().unwrap().to_owned();
     assert!(ordered["orders"]["blocked"].is_u64(), "{ordered}");
@@ -238,6 +251,60 @@ fn killed_anywhere_between_the_order_and_its_end_each_start_goes_on_with_it() {
     assert!(log.contains("a host is erased"), "{log}");
     assert_eq!(asked_of(&site, HOST), of_host, "nothing is asked of it any more");
     is_whole(&sandbox, &before);
+}
+
+#[test]
+fn of_orders_at_once_one_is_taken_and_the_others_leave_their_hosts_as_they_were() {
+    let (site, mut sandbox) = begun("");
+    let crawl = Running::of(sandbox.start(&[], None));
+    until_under_way(&site, &crawl);
+    let hosts = [HOST, "h1.test", "h2.test"];
+    let order = |host: &&'static str| {
+        let (at, host) = (crawl.at, *host);
+        std::thread::spawn(move || (host, post_to(at, &format!("/api/v1/hosts/{host}/block?purge=own"))))
+    };
+    let orders: Vec<_> = hosts.iter().map(order).collect();
+    let answers: Vec<_> = orders.into_iter().map(|order| order.join().unwrap()).collect();
+    let taken: Vec<&str> = answers.iter().filter(|(_, code)| *code == 202).map(|(host, _)| *host).collect();
+    assert_eq!(taken.len(), 1, "{answers:?}");
+    let erased = || {
+        std::thread::sleep(Duration::from_millis(20));
+        crawl.get(&format!("/api/v1/erasures?host={}", taken[0])).1.contains("\"erased\":true").then_some(())
+    };
+    until("the erasure", erased, || crawl.daemon.log());
+    for host in hosts {
+        let erased = crawl.get(&format!("/api/v1/erasures?host={host}")).1.contains("\"erased\":true");
+        let blocked = crawl.ctl(&["host", host]).1.contains("blocked by the operator");
+        assert_eq!((erased, blocked), (taken == [host], taken == [host]), "{host} {answers:?}");
+    }
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
+
+#[test]
+fn an_erasure_waits_for_the_archive_that_its_captures_are_in() {
+    let (site, mut sandbox) = begun("");
+    let crawl = Running::of(sandbox.start(&[], Some("erase.noted=kill@1")));
+    until_under_way(&site, &crawl);
+    purge(&crawl);
+    let mut killed = crawl.daemon;
+    assert_eq!(killed.wait().code(), None, "{}", killed.log());
+    let (warc, away) = (sandbox.data().join("warc"), sandbox.data().join("away"));
+    for empty in [false, true] {
+        fs::rename(&warc, &away).unwrap();
+        if empty {
+            fs::create_dir(&warc).unwrap();
+        }
+        let mut refused = sandbox.start(&[], None);
+        assert_eq!(refused.wait().code(), Some(2), "{}", refused.log());
+        assert!(refused.log().contains(".lycosa-owner is missing"), "{}", refused.log());
+        assert!(sandbox.data().join("ERASING").exists() && !warc.join(".lycosa-owner").exists());
+        if warc.exists() {
+            fs::remove_dir_all(&warc).unwrap();
+        }
+        fs::rename(&away, &warc).unwrap();
+    }
+    assert!(sandbox.finish().contains("a host is erased"));
 }
 
 #[test]
