@@ -12,6 +12,10 @@ export CARGO_TARGET_DIR ?= $(CACHE)/lycosa/target
 # The venv with the WARC readers that the tests compare with, and its Python.
 VENV := $(CARGO_TARGET_DIR)/venv
 export LYCOSA_PYTHON ?= $(VENV)/bin/python
+# The same with the programs that exports are made for; `make soak-index` alone makes and uses it.
+READERS := $(CARGO_TARGET_DIR)/readers
+# Debian's documentation in six languages, for it too.
+DOCS := $(CARGO_TARGET_DIR)/docs
 # Real pages that a test crawls: python3-doc/ and debian-reference/.
 export LYCOSA_PAGES ?= $(CARGO_TARGET_DIR)/pages
 BINARY := $(CARGO_TARGET_DIR)/release/lycosa
@@ -69,9 +73,11 @@ soak: test-tools ## kill the daemon and let the power fail again and again: KILL
 SCALE ?= 17
 
 soak-index: test-tools ## feed, index, search and exports, larger and killed more often: SCALE=17
+	@config/setup.sh large $(READERS) $(DOCS)
 	config/build.sh cargo test $(CHECKED) --test it --no-run
-	LYCOSA_SCALE=$(SCALE) cargo test $(CHECKED) --test it -- --nocapture --test-threads 1 \
-		feed::who_follows index:: search::what_is_quoted export::each_format export_derived::
+	LYCOSA_SCALE=$(SCALE) LYCOSA_READERS=$(READERS)/bin/python LYCOSA_DOCS=$(DOCS) \
+		cargo test $(CHECKED) --test it -- --nocapture --test-threads 1 --include-ignored known_items:: \
+		feed::who_follows index:: search::what_is_quoted export::each_format export_derived:: mirror:: sinks:: corpus::changed
 
 # Which target is fuzzed and for how long; without one they are listed. What is found new stays beside the build.
 TARGET ?=

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs what is missing for building (`setup.sh build`), for testing (`setup.sh test VENV PAGES`), for measuring
-# (`setup.sh bench PAGES`, and with perf `setup.sh profile PAGES`), and says so.
+# (`setup.sh bench PAGES`, and with perf `setup.sh profile PAGES`), for the large tests of exports and search (`setup.sh large VENV DOCS`), and says so.
 # Needs Debian or a relative of it, and root or sudo only when something is missing.
 set -euo pipefail
 
@@ -108,9 +108,9 @@ browser() {
     ( packages chromium fonts-dejavu-core ) || say "no Chromium: the tests of the live page are SKIPPED"
 }
 
-# The readers that judge our WARC files; pip runs only when the list has changed.
+# Programs in Python of a list, such as the readers that judge our WARC files; pip runs only when the list has changed.
 venv() {
-    local venv=$1 list=tests/tools/requirements.txt
+    local venv=$1 list=$2
     [ -f "$list" ] || return 0
     cmp -s "$list" "$venv/requirements.txt" && return 0
     say "making $venv with other people's tools"
@@ -148,6 +148,54 @@ pages() {
     touch "$folder/complete"
 }
 
+# Debian's documentation in six languages, as HTML in LANGUAGE/BOOK/; unpacked, not installed.
+documentation() {
+    local folder=$1 work root language of_handbook of_guide rest
+    [ -e "$folder/complete" ] && return 0
+    command -v apt-get >/dev/null || die "the documentation is Debian packages; this system has no apt-get"
+    local -a packages=(debian-handbook installation-guide-amd64 maint-guide debian-faq developers-reference)
+    for language in en de fr ja zh-cn zh-tw; do
+        packages+=("debian-reference-$language")
+        [ "$language" = en ] || packages+=("maint-guide-$language")
+        [[ "$language" = en || "$language" = zh-tw ]] || packages+=("debian-faq-$language")
+        [[ "$language" = en || "$language" = zh-* ]] || packages+=("developers-reference-$language")
+    done
+    say "unpacking Debian's documentation into $folder"
+    work=$(mktemp -d)
+    download "$work" "${packages[@]}" 2>/dev/null || {
+        as_root apt-get update -qq
+        download "$work" "${packages[@]}" || die "could not download ${packages[*]}"
+    }
+    for package in "$work"/*.deb; do
+        dpkg-deb -x "$package" "$work/root"
+    done
+    root=$work/root/usr/share
+    rm -rf "$folder"
+    while read -r language of_handbook of_guide; do
+        [ "$language" = en ] && rest='' || rest=$language
+        book "$folder/$language/handbook" "$root/doc/debian-handbook/html/$of_handbook"/*.html
+        book "$folder/$language/install" "$root/doc/installation-guide-amd64/$of_guide"/*.html
+        book "$folder/$language/reference" "$root/debian-reference"/*."$language".html
+        book "$folder/$language/guide" "$root/doc/maint-guide${rest:+-$rest}/html"/*."$language".html
+        book "$folder/$language/faq" "$root/doc/debian/FAQ/$rest"/*."$language".html
+        book "$folder/$language/developers" "$root/developers-reference/$rest"/*.html
+    done <<<'en en-US en
+de de-DE de
+fr fr-FR fr
+ja ja-JP ja
+zh-cn zh-CN zh_CN
+zh-tw zh-TW zh_TW'
+    rm -rf "$work"
+    touch "$folder/complete"
+}
+
+# Copies those files that are there: not every book is in every language.
+book() {
+    [ -e "$2" ] || return 0
+    mkdir -p "$1"
+    cp "${@:2}" "$1"
+}
+
 case "${1:-}" in
 build)
     rust
@@ -156,11 +204,20 @@ build)
 test)
     [ $# -eq 3 ] || die "usage: setup.sh test VENV PAGES"
     mkdir -p "$(dirname "$2")"
-    venv "$2"
+    venv "$2" tests/tools/requirements.txt
     web_server
+    program wget wget
     name_server
     browser
     pages "$3"
+    ;;
+large)
+    [ $# -eq 3 ] || die "usage: setup.sh large VENV DOCS"
+    program jq jq
+    program xmllint libxml2-utils
+    program linkchecker linkchecker
+    venv "$2" tests/tools/readers.txt
+    documentation "$3"
     ;;
 bench | profile)
     [ $# -eq 2 ] || die "usage: setup.sh $1 PAGES"
@@ -171,6 +228,6 @@ bench | profile)
     pages "$2"
     ;;
 *)
-    die "usage: setup.sh build | test VENV PAGES | bench PAGES | profile PAGES"
+    die "usage: setup.sh build | test VENV PAGES | large VENV DOCS | bench PAGES | profile PAGES"
     ;;
 esac

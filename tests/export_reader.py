@@ -3,14 +3,16 @@
 export_reader.py FORMAT EXPORT WARC_DIR: prints a JSON object of counts, or fails and says what is wrong.
 """
 
+import collections
 import glob
 import gzip
 import json
 import os
+import re
 import sys
 from datetime import datetime
 from html.parser import HTMLParser
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from warcio.archiveiterator import ArchiveIterator
 
@@ -41,11 +43,23 @@ class Page(HTMLParser):
             self.text += data
 
 
-def parsed(body, charset="utf-8"):
+def parsed(body, charset):
     page = Page()
     page.feed(body.decode(charset, "replace"))
     page.close()
     return page
+
+
+def charset_of(head, body):
+    """What the head says, what the page says, and for what is left: UTF-8 where it is that, else what Chinese pages are in."""
+    said = re.search(r"charset=([\w-]+)", head or "") or re.search(r"""charset=["']?([\w-]+)""", body[:1024].decode("latin-1"))
+    if said:
+        return said.group(1)
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return "gb18030"
+    return "utf-8"
 
 
 class Capture:
@@ -57,6 +71,7 @@ class Capture:
         self.type = (record.http_headers.get_header("Content-Type") or "").split(";")[0].strip()
         self.location = record.http_headers.get_header("Location")
         self.body = record.content_stream().read()
+        self.charset = charset_of(record.http_headers.get_header("Content-Type"), self.body)
         self.file, self.offset = os.path.basename(file), None
 
 
@@ -78,8 +93,12 @@ def archive(folder):
                         newest[found.url] = found
     for capture in newest.values():
         capture.holder = first[capture.refers] if capture.kind == "revisit" else capture
-        capture.body = capture.holder.body
+        capture.body, capture.charset = capture.holder.body, capture.holder.charset
     return newest
+
+
+def read(capture):
+    return parsed(capture.body, capture.charset)
 
 
 def pages(captures):
@@ -116,7 +135,7 @@ def wet(export, captures):
         assert record.rec_type == "conversion" and header("Content-Type") == "text/plain" and url not in seen
         assert header("WARC-Refers-To") == capture.holder.id and header("WARC-Date") == capture.date
         assert file == capture.file.replace(".warc.gz", ".warc.wet.gz")
-        page, text = parsed(capture.body), content.decode("utf-8")
+        page, text = read(capture), content.decode("utf-8")
         assert text.splitlines()[0] == " ".join(page.title.split()), (url, text[:80])
         words = page.title.split() + page.text.split()
         same(f"words of {url}", set(text.split()), set(words))
@@ -146,7 +165,7 @@ def wat(export, captures):
         if capture.holder.type != "text/html":
             assert "HTML-Metadata" not in http
             continue
-        html, page = http.get("HTML-Metadata", {"Head": {}}), parsed(capture.body)
+        html, page = http.get("HTML-Metadata", {"Head": {}}), read(capture)
         if page.title:
             assert html["Head"]["Title"] == " ".join(page.title.split())
         found = [link["url"] for link in html.get("Links", []) if link["path"] == "A@/href"]
@@ -175,7 +194,7 @@ def leads(url, capture):
         return {urljoin(url, capture.location)}
     if url not in pages({url: capture}):
         return set()
-    page, found = parsed(capture.body), set()
+    page, found = read(capture), set()
     base = urljoin(url, page.base or "")
     for tag, attrs in page.tags:
         rel = (attrs.get("rel") or "").split()
@@ -185,8 +204,14 @@ def leads(url, capture):
             found.add(attrs.get("src"))
         elif tag == "meta" and (attrs.get("http-equiv") or "").lower() == "refresh":
             found.add(attrs["content"].split("=", 1)[-1])
-    absolute = {urldefrag(urljoin(base, href))[0] for href in found if href and not href.startswith("#")}
+    absolute = {written(urldefrag(urljoin(base, href))[0], capture.charset) for href in found if href and not href.startswith("#")}
     return {to if urlsplit(to).path else to + "/" for to in absolute if to.startswith("http")} - {url}
+
+
+def written(url, charset):
+    """As browsers send it: the path in UTF-8, the query in the page's own charset."""
+    path, mark, query = url.partition("?")
+    return quote(path, safe="/:%~!$&'()*+,;=@") + mark + quote(query, safe="/:%~!$&'()*+,;=@?", encoding=charset)
 
 
 def vertex(level, url):
@@ -214,7 +239,7 @@ def links(export, captures, level):
         with gzip.open(anchors, "rt", encoding="utf-8") as stream:
             for line in stream:
                 source, to, text = line.rstrip("\n").split("\t")
-                assert (source, to) in told and " ".join(text.split()) in " ".join(parsed(captures[source].body).text.split()), line
+                assert (source, to) in told and " ".join(text.split()) in " ".join(read(captures[source]).text.split()), line
                 texts += 1
     return {"vertices": len(vertices), "edges": len(edges), "anchors": texts}
 
@@ -230,6 +255,45 @@ OTHERS = {"url_port": "INTEGER", "fetch_time": "TIMESTAMP WITH TIME ZONE", "fetc
 RIGHTS = [("rights_robots_tag", "VARCHAR"), ("rights_robots_status", "SMALLINT"), ("rights_robots_filename", "VARCHAR"),
           ("rights_robots_offset", "BIGINT")]
 OWN = [("depth", "INTEGER"), ("title", "VARCHAR"), ("out_links", "BIGINT"), ("usage", "VARCHAR"), ("seq", "BIGINT")]
+
+
+# Queries of Common Crawl's own, word for word, conditions on the crawl and all (cc-index-table, src/sql/examples/cc-index/).
+QUERIES = {
+    "tlds": """SELECT COUNT(*) AS n_pages,
+       url_host_tld AS tld,
+       COUNT(DISTINCT url_host_name) AS n_hosts,
+       COUNT(DISTINCT url_host_registered_domain) AS n_domains
+FROM "ccindex"."ccindex"
+WHERE crawl = 'CC-MAIN-2018-05'
+  AND subset = 'warc'
+GROUP BY  url_host_tld
+ORDER BY  n_pages DESC;""",
+    "types": """SELECT COUNT(*) as n_pages,
+       content_mime_type,
+       content_mime_detected
+FROM "ccindex"."ccindex"
+WHERE crawl = 'CC-MAIN-2018-05'
+  AND subset = 'warc'
+GROUP BY content_mime_type,
+         content_mime_detected
+ORDER BY n_pages DESC;""",
+    "statuses": """SELECT COUNT(*) as count,
+       fetch_status
+FROM "ccindex"."ccindex"
+WHERE crawl = 'CC-MAIN-2018-05'
+  AND subset = 'crawldiagnostics'
+GROUP BY  fetch_status
+ORDER BY  count DESC;""",
+}
+# The same for our hosts.
+DOMAINS = """select count(*), url_host_registered_domain from ccindex.ccindex where crawl = 'CC-MAIN-2018-05' and subset = 'warc'
+group by url_host_registered_domain"""
+
+
+def common_crawl(db):
+    db.execute("create schema ccindex")
+    db.execute("create view ccindex.ccindex as select * from main.ccindex")
+    return {name: db.execute(query).fetchall() for name, query in (QUERIES | {"domains": DOMAINS}).items()}
 
 
 def parquet(export, captures, folder):
@@ -260,7 +324,7 @@ def parquet(export, captures, folder):
             rest = stream.read(2)
             assert rest in (b"", b"\x1f\x8b"), url
         if url in pages(captures):
-            assert (title or "") == " ".join(parsed(capture.body).title.split()) and mime == "text/html", url
+            assert (title or "") == " ".join(read(capture).title.split()) and mime == "text/html", url
             languages[language] = languages.get(language, 0) + 1
         assert (redirect is not None) == (capture.location is not None), url
     robots = set()
@@ -274,18 +338,19 @@ def parquet(export, captures, folder):
                 date = datetime.fromisoformat(record.rec_headers.get_header("WARC-Date").replace("Z", "+00:00"))
                 assert date.timestamp() * 1000 <= fetched and int(record.http_headers.get_statuscode()) == status, url
             robots.add((file, offset))
-    # A query of Common Crawl's own, word for word but for the names asked for (cc-index-table, README).
-    hosts = db.execute(
-        "select count(*) as n_pages, url_host_name from ccindex where subset = 'warc' and url_protocol = 'http'"
-        " group by url_host_name order by n_pages desc"
-    ).fetchall()
-    assert sum(count for count, _ in hosts) == sum(c.status == 200 for c in captures.values())
+    asked = common_crawl(db)
+    assert sum(row[0] for row in asked["tlds"]) == sum(200 <= c.status < 300 for c in captures.values())
+    assert dict((status, count) for count, status in asked["statuses"]) == collections.Counter(
+        c.status for c in captures.values() if not 200 <= c.status < 300
+    )
+    assert asked["tlds"] and asked["tlds"][0][1:] == ("test", len({urlsplit(url).hostname for url in captures}), len({row[1] for row in asked["domains"]}))
     return {"rows": len(rows), "columns": len(columns), "languages": languages, "robots": len(robots)}
 
 
 def mirror(export, captures):
     """Every reference between captured pages leads to a file of the mirror; no other leads to a file at all."""
     root, files, resolved, outside = os.path.realpath(export), 0, 0, 0
+    there = {url for url, capture in captures.items() if capture.status < 300 or capture.location}
     targets = {}
     for folder, _, names in os.walk(root):
         for name in names:
@@ -297,7 +362,8 @@ def mirror(export, captures):
             if not name.endswith((".html", ".htm")):
                 continue
             with open(path, "rb") as stream:
-                page = parsed(stream.read())
+                body = stream.read()
+            page = parsed(body, charset_of(None, body))
             assert not page.base, path
             found = []
             for tag, attrs in page.tags:
@@ -307,7 +373,7 @@ def mirror(export, captures):
             for href in found:
                 parts = urlsplit(href)
                 if parts.scheme in ("http", "https"):
-                    assert urldefrag(href)[0] not in captures, f"{path}: {href} is in the mirror"
+                    assert urldefrag(href)[0] not in there, f"{path}: {href} is in the mirror"
                     outside += 1
                 elif not parts.scheme and parts.path:
                     target = os.path.normpath(os.path.join(folder, unquote(parts.path)))
@@ -330,4 +396,5 @@ def main():
     print(json.dumps(told))
 
 
-main()
+if __name__ == "__main__":
+    main()

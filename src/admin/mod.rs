@@ -15,6 +15,9 @@ pub mod commit;
 mod control;
 mod crawl;
 pub(crate) mod csv;
+#[cfg(feature = "rocksdb")]
+pub mod erasing;
+pub mod erasures;
 pub mod events;
 pub mod exports;
 pub mod feed;

@@ -11,8 +11,8 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    actors, crawl, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline, probes,
-    reports, retry, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
+    actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
+    probes, reports, retry, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -24,7 +24,8 @@ macro_rules! routes {
         #[openapi(
             info(
                 title = "Lycosa",
-                description = "The admin endpoint of a running crawl. Errors are problem details (RFC 9457)."
+                description = "The admin endpoint of a running crawl. Errors are problem details (RFC 9457). While a host is erased \
+                               everything is answered by 503, with how far that is as `erasing` beside the problem."
             ),
             paths($($($($handler)::+,)+)*),
             components(schemas(ActorKind, Event, EventKind, Problem, StateChange, paging::Format, settings::HostRulesView))
@@ -82,6 +83,8 @@ routes! {
     "/api/v1/hosts/{host}/unblock" => post orders::unblock;
     "/api/v1/hosts/{host}/recrawl" => post orders::recrawl;
     "/api/v1/hosts/{host}/delay" => put orders::delay;
+    "/api/v1/erasures" => get erasures::list;
+    "/api/v1/erasures/{id}" => get erasures::certificate;
     "/api/v1/actors" => get actors::actors;
     "/api/v1/actors/{kind}/{instance}/restart" => post actors::restart;
     "/api/v1/pages" => get pages::pages;

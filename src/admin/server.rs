@@ -10,11 +10,13 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::http::StatusCode;
 use actix_web::middleware::{DefaultHeaders, from_fn};
-use actix_web::web::{Data, PathConfig, QueryConfig};
+use actix_web::web::{Data, PathConfig, QueryConfig, ServiceConfig};
 use actix_web::{App, HttpServer};
 
 use super::auth::TokenError;
 use super::control::Control;
+#[cfg(feature = "rocksdb")]
+use super::erasing::{self, Erasing};
 use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::problem::Problem;
@@ -50,7 +52,8 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// An address that is bound and not served yet: its port is known before the crawl begins, which must never speak to it.
+/// An address that is bound and not served yet, or served by one server after the other: its port is known before the crawl begins, which must
+/// never speak to it.
 #[derive(Debug)]
 pub struct Listening {
     listener: TcpListener,
@@ -73,6 +76,15 @@ impl Listening {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+
+    /// The same address for another server, whose turn it is: who asks between the two waits.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn again(&self) -> Result<Self, AdminError> {
+        let listener = self.listener.try_clone().map_err(AdminError::Start)?;
+        Ok(Self { listener, address: self.address })
+    }
 }
 
 /// A running endpoint; dropping it ends it.
@@ -89,10 +101,28 @@ impl AdminServer {
     /// # Errors
     /// It is not loopback and there is no token.
     pub fn serve(
-        Listening { listener, address }: Listening,
+        listening: Listening,
         entrance: Entrance,
         control: Arc<dyn Control>,
         node: Option<Arc<Node>>,
+    ) -> Result<Self, AdminError> {
+        Self::start(listening, entrance, of_crawl(control, node))
+    }
+
+    /// Says how far an erasure is, until dropped.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    #[cfg(feature = "rocksdb")]
+    pub fn erasing(listening: Listening, entrance: Entrance, erasing: Arc<Erasing>) -> Result<Self, AdminError> {
+        let erasing = Data::from(erasing);
+        Self::start(listening, entrance, move |app| erasing::configure(app.app_data(erasing.clone())))
+    }
+
+    fn start(
+        Listening { listener, address }: Listening,
+        entrance: Entrance,
+        app: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
     ) -> Result<Self, AdminError> {
         if entrance.keys.is_empty() && !is_loopback(address) {
             return Err(AdminError::NeedsToken(address));
@@ -101,7 +131,7 @@ impl AdminServer {
         let (started, wait) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("admin".into())
-            .spawn(move || serve(listener, guard, control, node, &started))
+            .spawn(move || serve(listener, guard, app, &started))
             .map_err(AdminError::Start)?;
         let gone = |_| AdminError::Start(io::Error::other("its thread ended at once"));
         let handle = wait.recv().map_err(gone)?.map_err(AdminError::Start)?;
@@ -133,33 +163,41 @@ fn not_understood(what: &str, error: &dyn std::fmt::Display) -> actix_web::Error
     Problem::new(StatusCode::BAD_REQUEST, detail).into()
 }
 
-fn serve(
-    listener: TcpListener,
-    guarded: Data<Guard>,
+/// The routes of a crawl, and what they need.
+fn of_crawl(
     control: Arc<dyn Control>,
     node: Option<Arc<Node>>,
-    started: &Sender<io::Result<ServerHandle>>,
-) {
+) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
     let doc = Data::new(routes::describe());
     let (control, node, turns) = (Data::from(control), node.map(Data::from), pages::turns());
     let (searches, readers, senders) = (super::search::turns(), feed::readers(), exports::senders());
-    let build = move || {
-        let node = node.clone();
-        App::new()
-            .app_data(guarded.clone())
-            .app_data(doc.clone())
+    move |app| {
+        app.app_data(doc.clone())
             .app_data(control.clone())
             .app_data(turns.clone())
             .app_data(readers.clone())
             .app_data(senders.clone())
             .app_data(searches.clone())
             .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
-            .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
+            .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)));
+        node.iter().for_each(|node| _ = app.app_data(node.clone()));
+        routes::configure(app);
+    }
+}
+
+fn serve(
+    listener: TcpListener,
+    guarded: Data<Guard>,
+    app: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+    started: &Sender<io::Result<ServerHandle>>,
+) {
+    let build = move || {
+        App::new()
+            .app_data(guarded.clone())
             .wrap(from_fn(parameters::known))
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
-            .configure(move |app| node.iter().for_each(|node| _ = app.app_data(node.clone())))
-            .configure(routes::configure)
+            .configure(app.clone())
     };
     let ended = actix_web::rt::System::new().block_on(async move {
         let server = HttpServer::new(build)

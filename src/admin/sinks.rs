@@ -18,7 +18,7 @@ pub struct SinkView {
     pub kind: String,
     /// Its server, or its folder.
     pub to: String,
-    /// What it does: off, sending, waiting, away (its server takes nothing), held (the disk is low), resting (after a failure here).
+    /// What it does: off, sending, waiting, away (its server is away or busy), refused (its server refuses all), held (the disk is low), resting (after a failure here).
     pub doing: String,
     /// The last entry of the feed that it is done with.
     pub after: u64,
@@ -38,6 +38,8 @@ pub struct SinkView {
     pub failures: u64,
     /// Since when its server takes nothing.
     pub away_since_ms: Option<u64>,
+    /// Since when it waits for the answer to a request.
+    pub asked_since_ms: Option<u64>,
     /// What went wrong last, until it is over.
     pub error: Option<String>,
 }
@@ -74,6 +76,7 @@ fn view(sink: &Served, high: u64) -> SinkView {
         skipped_entries: told.skipped_entries,
         failures: told.failures,
         away_since_ms: told.away_since.map(|at| at.0),
+        asked_since_ms: told.asked_since.map(|at| at.0),
         error: told.error,
     }
 }

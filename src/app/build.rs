@@ -29,7 +29,7 @@ use crate::net::dns::Resolver;
 use crate::sink::Served;
 use crate::storage::ledger::counters;
 use crate::storage::txn::Txn;
-use crate::storage::values::{ClockState, Format, RunState};
+use crate::storage::values::{CardSettings, ClockState, Format, RunState};
 use crate::storage::{Storage, read};
 
 pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
@@ -161,6 +161,13 @@ fn begin_run(
     txn.put_meta((), &ClockState { crawl: now, date: clock.date(), boot: clock.since_boot() });
     if let Some(record) = &at_start.record {
         txn.put_meta((), record);
+    }
+    let cards = CardSettings {
+        keywords: rules.settings.index.keywords.as_str().to_owned(),
+        dictionary: rules.settings.dictionary()?.unwrap_or_default(),
+    };
+    if read::meta::<CardSettings>(storage, ())?.as_ref() != Some(&cards) {
+        txn.put_meta((), &cards);
     }
     storage.write(&txn.into_batch())?;
     storage.sync()?; // or a power failure would bring the clean stop of an earlier run back

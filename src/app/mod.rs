@@ -5,6 +5,10 @@ mod call;
 mod checkpoint;
 mod control;
 mod disk;
+#[cfg(feature = "rocksdb")]
+mod erase;
+#[cfg(feature = "rocksdb")]
+mod erasing;
 mod follow;
 mod holds;
 #[cfg(feature = "search")]
@@ -44,7 +48,6 @@ use crate::domain::fingerprint::CrawlId;
 use crate::net::http::{Http, HttpConfig};
 use crate::storage::values::Counters;
 use crate::storage::{Storage, read};
-use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 use threads::Starters;
@@ -52,6 +55,8 @@ use threads::Starters;
 pub use build::at_rest;
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
+#[cfg(feature = "rocksdb")]
+pub use erase::{Way, erase, host_of, look_of};
 pub use memory::plan as memory_plan;
 pub use open::faults;
 pub use run::{Outcome, ReadAgain, RunError, run};
@@ -131,12 +136,6 @@ pub enum StartError {
     /// An address that this machine does not have.
     #[error("fetch.source_address: no connection can come from {address}: {source}")]
     Source { address: std::net::IpAddr, source: std::io::Error },
-    /// An erasure that did not come to its end.
-    #[error(
-        "data folder {}: the erasure of a host did not come to its end; give `lycosa erase HOST` once more with the same host, it goes on",
-        .0.display()
-    )]
-    Erasing(std::path::PathBuf),
     /// A folder or a thread.
     #[error("{doing}: {source}")]
     Io { doing: String, source: std::io::Error },
@@ -154,7 +153,7 @@ impl StartError {
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
             Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
-            Self::Access(_) | Self::Words(_) | Self::Source { .. } | Self::Erasing(_) => None,
+            Self::Access(_) | Self::Words(_) | Self::Source { .. } => None,
         }
     }
 }
@@ -213,11 +212,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
 /// Refuses an archive folder that is another than before: mistyped, or a disk that is not mounted.
 fn claimed_before(storage: &dyn Storage, settings: &Settings) -> Result<(), StartError> {
     let known: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
-    let (dir, captures) = (settings.warc_dir(), known.pages_stored);
-    if captures > 0 && !folder::is_claimed(&dir) {
-        return Err(WarcError::Unclaimed { dir, captures }.into());
-    }
-    Ok(())
+    Ok(folder::claimed_before(&settings.warc_dir(), known.pages_stored)?)
 }
 
 impl Running {
@@ -236,7 +231,9 @@ impl Running {
         if let Some(ask) = self.ask.take() {
             let _ = ask.send(End { patience, farewell });
         }
-        self.node.stop_with(Stop::Asked);
+        if self.node.stop.borrow().is_none() {
+            self.node.stop_with(Stop::Asked);
+        }
         self.thread.take().is_some_and(|t| t.join().unwrap_or(false))
     }
 }

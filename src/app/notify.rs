@@ -32,12 +32,22 @@ pub(super) fn stopping(why: &str) {
 /// Tells again and again that it is alive, twice in the time that the manager allows, and what it does. It runs where limits
 /// and signals are looked at: when that thread is stuck, nothing is told, and the manager ends the process.
 pub(super) async fn keep(node: Arc<Node>) {
-    let between = sd_notify::watchdog_enabled().map_or(USUAL, |most| most / 2);
+    let between = between();
     loop {
         let line = crate::telemetry::summary::line(&status(&node));
-        tell(&[NotifyState::Watchdog, NotifyState::Status(&line)]);
+        at_work(&line);
         tokio::time::sleep(between).await;
     }
+}
+
+/// It is alive, and does this.
+pub(super) fn at_work(what: &str) {
+    tell(&[NotifyState::Watchdog, NotifyState::Status(what)]);
+}
+
+/// How often that is to be told.
+pub(super) fn between() -> Duration {
+    sd_notify::watchdog_enabled().map_or(USUAL, |most| most / 2)
 }
 
 fn tell(states: &[NotifyState<'_>]) {

@@ -17,14 +17,10 @@ const DATABASE: u64 = 512;
 /// All else: logs, sockets of the admin endpoint, threads' own.
 const REST: u64 = 100;
 
-/// A restore that was killed half way is completed or taken back, before the database is opened; where a host is being erased no crawl begins.
+/// A restore that was killed half way is completed or taken back, before the database is opened.
 pub(super) fn settle_restore(settings: &Settings, faults: &Faults) -> Result<(), StartError> {
     if let Some(name) = crate::recovery::checkpoint::swap::settle(&settings.store.data_dir, faults)? {
         log::warn!("a restore that was killed half way is completed: checkpoint={name}");
-    }
-    #[cfg(feature = "rocksdb")]
-    if crate::recovery::erase::is_pending(&settings.store.data_dir) {
-        return Err(StartError::Erasing(settings.store.data_dir.clone()));
     }
     Ok(())
 }

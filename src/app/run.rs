@@ -1,19 +1,29 @@
-//! A whole run: opens the data folder, starts the node and the admin endpoint, waits for the end, drains.
+//! A whole run: opens the data folder, starts the node and the admin endpoint, waits for the end, drains; where a host is to be erased it is
+//! at rest then, and another life follows in the same process.
 
+#[cfg(feature = "rocksdb")]
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+#[cfg(feature = "rocksdb")]
+use super::erasing::Between;
 use super::memory::share_out;
-use super::signals::{Signals, heed};
+use super::signals::{Ending, heed};
 use super::sinks::{Sinks, SinksError};
 use super::uploads::Uploader;
-use super::watch::watch;
+use super::watch::watch_since;
 use super::webhooks::{WebhookError, Webhooks};
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, next, notify, open, seeds, start};
 use crate::admin::auth::Keys;
 use crate::admin::{AdminError, AdminServer, Entrance, Listening, RejectedSeed, status};
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::fault::Faults;
+use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::config::Settings;
 use crate::content::modules::MimeModules;
@@ -23,6 +33,8 @@ use crate::crawl::pulse::Watchdog;
 use crate::crawl::readmit;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
+#[cfg(feature = "rocksdb")]
+use crate::recovery::erase::EraseError;
 use crate::storage::Storage;
 use crate::telemetry::{State, StateChange, StatusSnapshot};
 
@@ -64,88 +76,198 @@ pub enum RunError {
     Webhooks(#[from] WebhookError),
     #[error(transparent)]
     Sinks(#[from] SinksError),
+    #[cfg(feature = "rocksdb")]
+    #[error(transparent)]
+    Erase(#[from] EraseError),
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
 
-/// Reads the settings again; `None` when they are no good, which it has told.
-pub type ReadAgain = Box<dyn Fn() -> Option<Settings> + Send>;
+/// Whether something that a life of the crawl left to itself has come to its end.
+pub(super) type AtRest = Box<dyn Fn() -> bool + Send>;
 
-/// Runs a crawl to its end. `held_back`: what is held back is taken up first. `hangup` is called at each SIGHUP; `watched` is called once
-/// with a way to look at its counts, and lives until the end.
+/// Reads the settings again; `None` when they are no good, which it has told.
+pub type ReadAgain = Arc<dyn Fn() -> Option<Settings> + Send + Sync>;
+
+/// What stays the same over all lives of a crawl in one process.
+struct Process {
+    runtime: Runtime,
+    ending: Ending,
+    listening: Option<Listening>,
+    faults: Faults,
+    began: Stopwatch,
+    /// A start has put files right that an erasure found unclean: it is not tried again and again.
+    #[cfg(feature = "rocksdb")]
+    mended: Cell<bool>,
+    /// The settings as they were read last.
+    latest: Arc<Mutex<Option<Settings>>>,
+}
+
+/// Runs a crawl to its end; where the erasure of a host is ordered it is carried out in between, and the crawl begins anew. `held_back`: what
+/// is held back is taken up first. `hangup` is called at each SIGHUP; `watched` is called at each beginning with a way to look at its counts,
+/// and lives until it ends. None when it was ended while a host was erased.
 ///
 /// # Errors
-/// What kept it from starting; later faults end it with a [`Stop`].
+/// What kept it from starting, or from erasing; later faults end it with a [`Stop`].
 pub fn run<W>(
     mut settings: Settings,
     held_back: bool,
     hangup: ReadAgain,
-    watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
-) -> Result<Outcome, RunError> {
+    watched: impl Fn(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
+) -> Result<Option<Outcome>, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // From here on a signal waits for the end of the start instead of ending the process.
-    let signals = runtime.block_on(async { Signals::listen() })?;
+    let ending = Ending::listen()?;
     Keys::check(&settings).map_err(AdminError::from)?; // before anything is written
     let listening = settings.admin_listen.map(Listening::bind).transpose()?; // nor when its port is taken
     settings.admin_listen = listening.as_ref().map(Listening::address);
-    let (_closed_last, running) = open(settings)?; // dropped from the right: the node first, whatever fails below
-    let node = running.node.clone();
-    super::checkpoint::sweep(&node);
-    if held_back {
-        readmit::take_up_held_back(&node);
+    crate::base::disk::outlive_file_limit()?;
+    let faults = open::faults().map_err(std::io::Error::other)?;
+    let latest = Arc::<Mutex<Option<Settings>>>::default();
+    let read = latest.clone();
+    let hangup: ReadAgain = Arc::new(move || hangup().inspect(|new| *lock(&read) = Some(new.clone())));
+    let process = Process {
+        runtime,
+        ending,
+        listening,
+        faults,
+        began: Stopwatch::start(),
+        #[cfg(feature = "rocksdb")]
+        mended: Cell::new(false),
+        latest,
+    };
+    let (mut held_back, mut left) = (held_back, Vec::new());
+    loop {
+        let is_mending = process.erase(&settings, std::mem::take(&mut left))?;
+        if process.ending.is_asked() {
+            return Ok(None);
+        }
+        let (outcome, still) = process.live(settings.clone(), held_back, hangup.clone(), &watched, is_mending)?;
+        if outcome.stop != Stop::Erase || process.ending.is_asked() {
+            if matches!(outcome.stop, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
+                process.erase(&settings, still)?; // ordered at its very end
+            }
+            return Ok(Some(outcome));
+        }
+        (held_back, left) = (held_back && is_mending, still);
+        settings = match lock(&process.latest).take() {
+            Some(new) => settings.taking_up(&new).going_on(),
+            None => settings.going_on(),
+        };
     }
-    let admin = listening.map(|listening| serve_admin(&running, listening)).transpose()?;
-    let looker = node.clone();
-    let watched = watched(Arc::new(move || status(&looker)));
-    let watchdog = Watchdog::start(&node)?;
-    let uploader = Uploader::start(&node)?;
-    #[cfg(feature = "search")]
-    let indexer = super::index::Indexer::start(&node)?;
-    let sinks = Sinks::start(&node)?;
-    let webhooks = Webhooks::start(&node)?;
-    let (why, heeding, refused, left) = runtime.block_on(async {
-        let heeding = heed(node.clone(), hangup, signals);
+}
+
+impl Process {
+    /// Carries out an erasure that is ordered. True when the files must be put right by a start before.
+    #[cfg(feature = "rocksdb")]
+    fn erase(&self, settings: &Settings, before: Vec<AtRest>) -> Result<bool, RunError> {
+        open::settle_restore(settings, &self.faults)?;
+        let Self { ending, listening, faults, .. } = self;
+        let between = Between { settings, listening: listening.as_ref(), ending, faults };
+        match between.erase(&self.runtime, before) {
+            Err(RunError::Erase(EraseError::Interrupted)) => Ok(false),
+            Err(RunError::Erase(EraseError::Unclean(_))) if !self.mended.replace(true) => Ok(true),
+            other => {
+                self.mended.set(false);
+                other.map(|()| false)
+            }
+        }
+    }
+
+    #[cfg(not(feature = "rocksdb"))]
+    fn erase(&self, _: &Settings, _: Vec<AtRest>) -> Result<bool, RunError> {
+        Ok(false)
+    }
+
+    /// One life of the crawl. `to_mend`: it puts its files right and ends, so that a host can be erased. Gives also what may still be at work
+    /// when it is over.
+    fn live<W>(
+        &self,
+        settings: Settings,
+        held_back: bool,
+        hangup: ReadAgain,
+        watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
+        to_mend: bool,
+    ) -> Result<(Outcome, Vec<AtRest>), RunError> {
+        let (_closed_last, running) = open(settings, &self.faults)?; // dropped from the right: the node first, whatever fails below
+        let node = running.node.clone();
+        super::checkpoint::sweep(&node);
+        if held_back {
+            readmit::take_up_held_back(&node);
+        }
+        let listening = self.listening.as_ref().map(Listening::again).transpose()?;
+        let admin = listening.map(|listening| serve_admin(&running, listening)).transpose()?;
+        let looker = node.clone();
+        let watched = watched(Arc::new(move || status(&looker)));
+        let watchdog = Watchdog::start(&node)?;
+        let uploader = Uploader::start(&node)?;
+        #[cfg(feature = "search")]
+        let indexer = super::index::Indexer::start(&node)?;
+        let sinks = Sinks::start(&node)?;
+        let webhooks = Webhooks::start(&node)?;
+        if to_mend {
+            node.stop_with(Stop::Erase);
+        }
+        let (why, heeding, refused, left) = self.runtime.block_on(self.crawl(&node, hangup))?;
+        let next_try = Some(UnixMillis(node.crawl.progress.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
+        drop(watchdog); // the end has time-outs of its own
+        let in_peace = matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time);
+        if !in_peace {
+            sinks.end_now();
+        }
+        let clean = running.shutdown_after(patience(&node, &why), move || sinks.finish());
+        #[cfg(feature = "search")]
+        indexer.finish(in_peace);
+        let mut still: Vec<AtRest> = Vec::new();
+        match uploader {
+            Some(uploader) if in_peace => uploader.finish(),
+            // An operator who ends it does not wait for copies.
+            Some(uploader) => still.push(uploader.leave()),
+            None => {}
+        }
+        let checkpoints = node.checkpoints.clone();
+        still.push(Box::new(move || checkpoints.available_permits() > 0));
+        let why = node.stop.borrow().clone().unwrap_or(why); // it may be ended for good by now
+        webhooks.into_iter().for_each(|webhooks| webhooks.finish(&node, &why));
+        heeding.abort();
+        drop(watched);
+        node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
+        drop(admin);
+        Ok((Outcome { next_try, ..outcome(&node, why, clean, refused, left) }, still))
+    }
+
+    /// Crawls until there is a reason to end.
+    async fn crawl(
+        &self,
+        node: &Arc<Node>,
+        hangup: ReadAgain,
+    ) -> std::io::Result<(Stop, JoinHandle<()>, Vec<RejectedSeed>, String)> {
+        let heeding = heed(node.clone(), hangup, self.ending.clone())?;
         let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
         notify::ready();
-        let refused = seeds::begin(&node).await;
-        let why = watch(&node).await;
-        let left = status(&node).idle_reason;
-        notify::stopping(&format!("coming to an end: {why:?}"));
+        let refused = seeds::begin(node).await;
+        let why = watch_since(node, &self.began).await;
+        let left = status(node).idle_reason;
+        match why {
+            Stop::Erase => notify::at_work("closing its files, for a host is to be erased"),
+            _ => notify::stopping(&format!("coming to an end: {why:?}")),
+        }
         log::info!("crawl stops: reason={why:?}");
-        keepers.iter().for_each(tokio::task::JoinHandle::abort);
-        (why, heeding, refused, left)
-    });
-    let next_try = Some(UnixMillis(node.crawl.progress.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
-    drop(watchdog); // the end has time-outs of its own
-    let in_peace = matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time);
-    if !in_peace {
-        sinks.end_now();
+        keepers.iter().for_each(JoinHandle::abort);
+        Ok((why, heeding, refused, left))
     }
-    let clean = running.shutdown_after(patience(&node, &why), move || sinks.finish());
-    #[cfg(feature = "search")]
-    indexer.finish(in_peace);
-    if in_peace {
-        uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
-    }
-    webhooks.into_iter().for_each(|webhooks| webhooks.finish(&node, &why));
-    heeding.abort();
-    drop(watched);
-    node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
-    drop(admin);
-    Ok(Outcome { next_try, ..outcome(&node, why, clean, refused, left) })
 }
 
 /// Opens the data folder and starts the node. The database is closed when the first of the two is dropped.
-fn open(mut settings: Settings) -> Result<(Closing, Running), RunError> {
-    crate::base::disk::outlive_file_limit()?;
+fn open(mut settings: Settings, faults: &Faults) -> Result<(Closing, Running), RunError> {
     open::allow_files(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
-    let faults = open::faults().map_err(std::io::Error::other)?;
-    open::settle_restore(&settings, &faults)?;
-    let (storage, seed) = open::open_storage(&settings, &faults).map_err(StartError::from)?;
+    open::settle_restore(&settings, faults)?;
+    let (storage, seed) = open::open_storage(&settings, faults).map_err(StartError::from)?;
     let closing = Closing(storage.clone());
     let clock = Clock::real();
     let (placement, modules) = (Placement::Spread, MimeModules::default());
+    let faults = faults.clone();
     Ok((closing, start(settings, Parts { storage, seed, clock, faults, placement, modules })?))
 }
 
@@ -192,11 +314,15 @@ impl Drop for Closing {
 }
 
 fn serve_admin(running: &Running, listening: Listening) -> Result<AdminServer, RunError> {
-    let settings = &running.node.crawl.rules.settings;
     let control = Arc::new(NodeControl(running.node.clone()));
-    let keys = Keys::load(settings.admin.token_file.as_deref(), settings.admin.read_token_file.as_deref());
-    let entrance = Entrance::new(keys.map_err(AdminError::from)?);
+    let entrance = entrance(&running.node.crawl.rules.settings)?;
     let server = AdminServer::serve(listening, entrance, control, Some(running.node.clone()))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(server)
+}
+
+/// Who is let in.
+pub(super) fn entrance(settings: &Settings) -> Result<Entrance, AdminError> {
+    let keys = Keys::load(settings.admin.token_file.as_deref(), settings.admin.read_token_file.as_deref());
+    Ok(Entrance::new(keys?))
 }

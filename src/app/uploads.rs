@@ -2,11 +2,13 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::holds::Holds;
+use super::run::AtRest;
 use crate::base::disk::is_same_folder;
 use crate::crawl::node::Node;
 use crate::recovery::checkpoint::place::Place;
@@ -22,9 +24,10 @@ const LOOK: Duration = Duration::from_secs(1);
 const FIRST_REST: Duration = Duration::from_secs(2);
 const LONGEST_REST: Duration = Duration::from_secs(300);
 
-/// The thread. Dropped, it is left to itself: what it has not listed is copied by another run.
+/// The thread. Left to itself it ends after the file at hand: what it has not listed is copied by another run.
 pub(super) struct Uploader {
     end: mpsc::Sender<()>,
+    leave: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
@@ -36,9 +39,17 @@ impl Uploader {
     pub fn start(node: &Arc<Node>) -> io::Result<Option<Self>> {
         let Some(to) = node.crawl.rules.settings.store.upload.clone() else { return Ok(None) };
         let (end, ended) = mpsc::channel();
-        let node = node.clone();
-        let thread = std::thread::Builder::new().name("uploads".into()).spawn(move || work(&node, &to, &ended))?;
-        Ok(Some(Self { end, thread }))
+        let (node, leave) = (node.clone(), Arc::<AtomicBool>::default());
+        let of_thread = leave.clone();
+        let work = move || work(&node, &to, &ended, &of_thread);
+        let thread = std::thread::Builder::new().name("uploads".into()).spawn(work)?;
+        Ok(Some(Self { end, leave, thread }))
+    }
+
+    /// Ends it after the file at hand; gives whether it has come to its end.
+    pub fn leave(self) -> AtRest {
+        self.leave.store(true, Ordering::Release);
+        Box::new(move || self.thread.is_finished())
     }
 
     /// Lets it copy what is closed by now, then ends it. A failure ends it at once.
@@ -50,7 +61,7 @@ impl Uploader {
     }
 }
 
-fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
+fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>, leave: &AtomicBool) {
     let endpoint = node.crawl.rules.settings.checkpoint.s3_endpoint.as_deref();
     let (mut place, mut holds): (Option<Box<dyn Place>>, _) = (None, Holds::default());
     let mut rest = LOOK;
@@ -60,7 +71,7 @@ fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
             Err(RecvTimeoutError::Disconnected) => return,
             Ok(()) => true,
         };
-        match look(node, (&mut place, &mut holds), to, endpoint) {
+        match look(node, (&mut place, &mut holds), to, endpoint, leave) {
             Ok(()) => rest = LOOK,
             Err(e) => {
                 rest = if rest == LOOK { FIRST_REST } else { (rest * 2).min(LONGEST_REST) };
@@ -93,6 +104,7 @@ fn look(
     (place, holds): (&mut Option<Box<dyn Place>>, &mut Holds),
     to: &str,
     endpoint: Option<&str>,
+    leave: &AtomicBool,
 ) -> Result<(), CheckpointError> {
     let place = match place {
         Some(place) => place,
@@ -102,6 +114,9 @@ fn look(
     let (data, warc_dir) = (store.data_dir.clone(), node.crawl.rules.settings.warc_dir());
     let uploads = Uploads { data, warc_dir, place: &**place, delete: store.delete_uploaded };
     for file in uploads.due()? {
+        if leave.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let line = uploads.upload(&file, node.clock.date(), &node.faults)?;
         node.telemetry.metrics.upload(true);
         log::info!("archive file copied: file={} bytes={} to={}", line.file, line.bytes, line.to);

@@ -23,9 +23,13 @@ const MEMORY_LOOK: Duration = Duration::from_secs(1);
 
 /// Waits until the node has a reason to end, and gives it.
 pub async fn watch(node: &Node) -> Stop {
+    watch_since(node, &Stopwatch::start()).await
+}
+
+/// The same for a run that began before: `crawl.max_time` counts from then on.
+pub(super) async fn watch_since(node: &Node, began: &Stopwatch) -> Stop {
     let mut stop = node.stop.subscribe();
     let mut committed = node.crawl.progress.committed.subscribe();
-    let began = Stopwatch::start();
     let mut patience = Patience::new(node.clock.now());
     let mut disk = Stopwatch::start();
     let (mut memory, mut memory_looked) = (Governor::new(node), Stopwatch::start());

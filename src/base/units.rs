@@ -24,8 +24,13 @@ const LONGEST: Duration = Duration::from_secs(1_000 * 365 * 86_400);
 /// # Errors
 /// A sentence that says what is allowed.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let read = humantime::parse_duration(text.trim()).ok().filter(|d| *d <= LONGEST);
-    read.ok_or_else(|| format!("{text:?} is no duration; {DURATION_FORM}"))
+    match humantime::parse_duration(text.trim()) {
+        Ok(read) if read <= LONGEST => Ok(read),
+        Ok(_) | Err(humantime::DurationError::NumberOverflow) => {
+            Err(format!("{text:?} is too long; at most {}", format_duration(LONGEST)))
+        }
+        Err(_) => Err(format!("{text:?} is no duration; {DURATION_FORM}")),
+    }
 }
 
 /// Writes a duration in the largest unit that keeps it whole: `90s`, `20m`, `24h`, `30d`.
@@ -230,8 +235,11 @@ mod tests {
     #[test]
     fn a_duration_needs_its_unit_and_the_error_shows_the_form() {
         assert_eq!(parse_duration("20m"), Ok(Duration::from_secs(1_200)));
-        for text in ["10", "soon", "", "-3s", "1001y"] {
+        for text in ["10", "soon", "", "-3s"] {
             assert!(parse_duration(text).unwrap_err().contains("\"10s\""), "{text}");
+        }
+        for text in ["1001y", "365001d", "99999999999999999999s", "9999999999999999y"] {
+            assert!(parse_duration(text).unwrap_err().ends_with("is too long; at most 365000d"), "{text}");
         }
     }
 

@@ -10,7 +10,8 @@ use super::gather::{layers, with_data};
 use crate::app::{StartError, at_rest};
 use crate::config::Settings;
 use crate::crawl::node::Node;
-use crate::storage::{MemoryStorage, RocksStorage, Storage, StorageError, folder};
+use crate::storage::values::CardSettings;
+use crate::storage::{MemoryStorage, RocksStorage, Storage, StorageError, folder, read};
 
 /// The settings that are meant: those of a file, the environment and `--set`; of another data folder, if one is named.
 ///
@@ -42,13 +43,23 @@ pub(super) fn database(settings: &Settings, live: &str) -> Result<RocksStorage, 
     })
 }
 
+/// Has cards and words of pages made as the crawl's last run made them, where these settings do not say otherwise.
+///
+/// # Errors
+/// A dictionary that cannot be read.
+pub(super) fn as_crawled(settings: &mut Settings, storage: &dyn Storage) -> Result<(), CliError> {
+    let known: CardSettings = read::meta(storage, ()).map_err(refused)?.unwrap_or_default();
+    Ok(settings.make_cards_as(&known.keywords, &known.dictionary)?)
+}
+
 /// The node of the crawl in the data folder of the settings, by these settings and what was changed while it ran. `live`: what to do while a
 /// crawl runs there.
 ///
 /// # Errors
 /// As [`database`].
-pub(super) fn node(settings: Settings, live: &str) -> Result<Node, CliError> {
+pub(super) fn node(mut settings: Settings, live: &str) -> Result<Node, CliError> {
     let storage = database(&settings, live)?;
+    as_crawled(&mut settings, &storage)?;
     made(settings, Arc::new(storage))
 }
 

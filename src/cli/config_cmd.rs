@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::json;
 use url::{Host, Url};
@@ -87,21 +88,27 @@ fn mode(settings: &Settings) -> String {
     format!("{:?}", settings.scope.mode).to_lowercase()
 }
 
-/// Checks a file, with the environment over it, as a run does; prints `FILE: ok`, and a note for what a run would still need, and for what of this machine would be in
-/// its way: files of secrets, the data folder, addresses.
+/// Checks a file, with the environment over it, as a run does; prints `FILE: ok`, and a note for what a run would still need.
+///
+/// # Errors
+/// What is wrong with it; or what of this machine is in the way of a run: files of secrets, the data folder, addresses. Then with exit code 1.
 pub fn check(file: &Path, out: &mut dyn Write) -> Result<(), CliError> {
     let layers = layers(Some(file), &SettingsArgs::default())?;
     let settings = layers.load()?;
     settings.places()?;
+    if let Err(elsewhere) = dry_run(&settings) {
+        return Err(CliError::new(format!(
+            "{}: a run on this machine would not start: {}",
+            file.display(),
+            elsewhere.line()
+        )));
+    }
     writeln!(out, "{}: ok", file.display())?;
     for notice in layers.notices() {
         writeln!(out, "note: {notice}")?;
     }
     if let Err(lacking) = settings.ready_to_run(true) {
         writeln!(out, "note: {lacking}")?;
-    }
-    if let Err(elsewhere) = dry_run(&settings) {
-        writeln!(out, "note: a run on this machine would not start: {}", elsewhere.line())?;
     }
     Ok(())
 }
@@ -176,7 +183,7 @@ fn addresses(settings: &Settings) -> Result<(), CliError> {
 pub fn on_hangup(args: &RunArgs, in_force: &Settings) -> ReadAgain {
     let args = RunArgs { seeds_file: None, ..args.clone() };
     let in_force = in_force.clone();
-    Box::new(move || match run_layers(&args).and_then(|layers| Ok(layers.load()?)) {
+    Arc::new(move || match run_layers(&args).and_then(|layers| Ok(layers.load()?)) {
         Ok(new) => {
             log::info!("settings read again: log_level={:?}", new.log.level);
             let waiting = waiting(&in_force, &new);

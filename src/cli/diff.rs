@@ -37,12 +37,19 @@ pub(super) fn run(args: &DiffArgs, out: &mut dyn Write) -> Result<(), CliError> 
     if *json { unless_gone(Safe(out).write_all(text.as_bytes())) } else { show(&found, out) }
 }
 
+/// Where it is said, of a crawl at rest, why there is no capture.
+#[cfg(feature = "rocksdb")]
+const AT_REST: &str = "its line in crawl.jsonl of the data folder says what became of it, when it was asked for";
+
 #[cfg(feature = "rocksdb")]
 fn compared(rules: &RulesArgs, data: Option<&std::path::Path>, which: &Which) -> Result<PageDiff, CliError> {
+    use crate::admin::pages::EXPLAINED;
+
     let node = super::at_rest::node(super::at_rest::settings(rules, data)?, "ask it with `lycosa ctl diff`")?;
     crate::admin::pages::diff::of(&node, &which.url, which.from.as_deref(), which.to.as_deref()).map_err(|problem| {
         match problem.status {
             400 => CliError::usage(problem.detail),
+            404 => CliError::new(problem.detail.replace(EXPLAINED, AT_REST)),
             _ => CliError::new(problem.detail),
         }
     })

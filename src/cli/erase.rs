@@ -1,6 +1,5 @@
 //! `lycosa erase HOST`: everything that was received from a host goes, at rest; `lycosa check --erased HOST`: what is left of it.
 
-use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -9,26 +8,21 @@ use serde_json::json;
 
 use super::args::EraseArgs;
 use super::at_rest::database;
-use super::check::{options, refused, shown};
+use super::check::shown;
 use super::exit::{CliError, Exit, unless_gone};
 use super::interrupt;
 use super::watch::Watch;
-use crate::app::faults;
-use crate::base::clock::Clock;
+use crate::app::{Way, erase, faults, host_of, look_of};
 use crate::base::disk::DiskFault;
 use crate::base::units::{counted, human_size};
 use crate::config::Settings;
-use crate::crawl::store::archive_settings_of;
-use crate::domain::fingerprint::Fingerprinter;
-use crate::recovery::checkpoint::Shelf;
-use crate::recovery::erase::{Certificate, Count, Erase, EraseError, Found, Host, Look};
-use crate::storage::values::Format;
-use crate::storage::{RocksStorage, Storage, read};
+use crate::recovery::erase::{Certificate, Count, EraseError, Far, Found, STEPS};
+use crate::storage::{Storage as _, StorageError};
 use crate::telemetry::log::escaped;
+use crate::warc::WarcError;
 
-/// A running crawl can block the host and drop what waits; the rest is done at rest.
-const BLOCK_IT: &str =
-    "block the host there (`lycosa ctl host HOST block`) and stop it (`lycosa ctl stop`), then erase";
+/// What a running crawl does itself.
+const LIVE: &str = "have it erase the host itself (`lycosa ctl host HOST block --purge`)";
 
 /// Erases, or says with `--dry-run` what there is to erase.
 ///
@@ -75,71 +69,36 @@ pub(super) fn check(
 }
 
 fn looked(settings: &Settings, host: &str, no_progress: bool) -> Result<(String, Found), CliError> {
-    let storage = database(settings, BLOCK_IT)?;
-    let host = host_of(&storage, host)?;
+    let storage = database(settings, LIVE)?;
+    let host = host_of(&storage, host).map_err(failed)?;
     let (stop, mut watch) = (interrupt::heed()?, Watch::start(!no_progress));
-    let mut tell = |what: &str, done: u64| watch.tell(|| format!("searching: {what}={done}"));
+    let mut tell = |what: &'static str, done: u64| watch.tell(|| format!("searching: {what}={done}"));
     let found = look_of(settings).all(&storage, &host, &stop, &mut tell).map_err(failed)?;
     Ok((host.name, found))
 }
 
 fn erased(args: &EraseArgs, settings: &Settings) -> Result<Certificate, CliError> {
     crate::base::disk::outlive_file_limit()?;
-    let dir = &settings.store.data_dir;
-    database(settings, BLOCK_IT)?.close(); // says what is wrong with a folder that has no crawl, or one that runs
+    database(settings, LIVE)?.close(); // says what is wrong with a folder that has no crawl, or one that runs
     let faults = faults().map_err(CliError::usage)?;
-    let storage = RocksStorage::open(dir, options(settings)).map_err(refused)?;
-    let host = host_of(&storage, &args.host)?;
-    let node_name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).filter(|n| !n.is_empty());
-    let archive = archive_settings_of(settings, node_name.as_deref().unwrap_or("localhost"), &faults);
-    let erase = Erase {
-        look: look_of(settings),
-        archive: archive.map_err(CliError::usage)?,
-        shelf: Shelf::new(settings.checkpoint_dir()),
-        keep_checkpoints: args.keep_checkpoints,
-        ranker: settings.ranker(),
-        keep_rejected: settings.scope.record_rejected,
-        now: Clock::real().now(),
-        stop: interrupt::heed()?,
-        faults,
+    let way = Way { keep_checkpoints: args.keep_checkpoints, stop: interrupt::heed()?, faults };
+    let mut watch = Watch::start(!args.no_progress);
+    let mut tell = |Far { step, what, done }: Far| {
+        watch.tell(|| format!("erasing: step={step}/{STEPS} {what}={done}"));
     };
-    let watch = RefCell::new(Watch::start(!args.no_progress));
-    let mut tell = |what: &str, done: u64| watch.borrow_mut().tell(|| format!("erasing: {what}={done}"));
-    let done = erase.run(&storage, &host, &mut tell);
-    storage.close();
-    done.map_err(failed)?;
-    let storage = RocksStorage::open(dir, options(settings)).map_err(refused)?;
-    let certificate = erase.certify(&storage, &host, &mut tell);
-    storage.close();
-    certificate.map_err(failed)
+    erase(settings, &args.host, way, &mut tell).map_err(failed)
 }
 
-fn look_of(settings: &Settings) -> Look {
-    let (data, checkpoints) = (settings.store.data_dir.clone(), settings.checkpoint_dir());
-    Look { data, warc: settings.warc_dir(), checkpoints, in_index }
-}
-
-/// One that cannot be read may have pages of any host.
-#[cfg(feature = "search")]
-fn in_index(data: &Path, host: &str) -> bool {
-    crate::index::Folder::of(data).has_host(host)
-}
-
-#[cfg(not(feature = "search"))]
-fn in_index(_: &Path, _: &str) -> bool {
-    true
-}
-
-fn host_of(storage: &dyn Storage, name: &str) -> Result<Host, CliError> {
-    let seed = read::meta::<Format>(storage, ()).map_err(refused)?.map_or(0, |format| format.seed);
-    Host::named(name, &Fingerprinter::new(seed)).map_err(CliError::usage)
-}
-
-fn failed(error: EraseError) -> CliError {
+/// An erasure that did not come to its end.
+pub(super) fn failed(error: EraseError) -> CliError {
+    use StorageError as S;
+    use WarcError as W;
     let exit = match (&error, error.fault()) {
         (EraseError::Interrupted, _) => Exit::Interrupted,
         (_, Some(DiskFault::Full | DiskFault::ReadOnly | DiskFault::Io)) => Exit::Disk,
+        (EraseError::Storage(S::NotADataFolder { .. } | S::Version { .. } | S::Locked { .. }), _) => Exit::Usage,
         (EraseError::Storage(e), _) if e.is_broken() => Exit::Disk,
+        (EraseError::Warc(W::Unclaimed { .. } | W::Foreign { .. } | W::InUse(_)), _) => Exit::Usage,
         (EraseError::Host(_) | EraseError::Unclean(_) | EraseError::Another(_), _) => Exit::Usage,
         _ => Exit::Error,
     };
@@ -205,6 +164,9 @@ fn counts(found: &Found) -> String {
 /// What is said beside: of others, elsewhere, or not known.
 fn beside(found: &Found) -> String {
     let mut text = String::new();
+    if found.turned_away > 0 {
+        let _ = writeln!(text, "  records of URLs that others name, turned away as blocked: {}", found.turned_away);
+    }
     for (what, n) in &found.named {
         let _ = writeln!(text, "  named in others' {what}: {n}");
     }

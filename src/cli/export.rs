@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::args::ExportArgs;
-use super::at_rest::database;
+use super::at_rest::{as_crawled, database};
 use super::check::refused;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
@@ -29,10 +29,10 @@ use crate::telemetry::log::escaped;
 /// Bad arguments, a folder in use, something at the place named already (exit code 2); a full or broken disk (3); a signal (11).
 pub fn run(args: &ExportArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Result<Exit, CliError> {
     crate::telemetry::log::init(&LogSection::default(), rust_log);
-    let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
+    let mut settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
     crate::base::disk::outlive_file_limit()?;
-    settings.learn_words()?;
     let storage = database(&settings, "have it make the export with `lycosa ctl export`")?;
+    as_crawled(&mut settings, &storage)?;
     let (manifest, unshown) = made(args, &settings, &storage)?;
     unless_gone(out.write_all(told(args, &manifest, unshown).as_bytes()))?;
     Ok(Exit::Done)

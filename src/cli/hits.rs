@@ -62,5 +62,5 @@ pub(super) fn links_told(view: &LinksView) -> String {
     text + &match view.direction.as_str() {
         "in" => format!("linked from {}, {external} of other sites\n", counted(total, "page")),
         _ => format!("links to {}, {external} of other sites\n", counted(total, "page")),
-    }
+    } + &view.next.iter().map(|next| format!("more: --cursor {}\n", escaped(next))).collect::<String>()
 }

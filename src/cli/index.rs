@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
 use super::args::{IndexArgs, IndexCommand};
-use super::at_rest::database;
+use super::at_rest::{as_crawled, database};
 use super::check::refused;
 use super::exit::{CliError, Exit, unless_gone};
 use super::watch::Watch;
@@ -60,11 +60,11 @@ type Told = (Value, String);
 
 impl AtRest {
     /// Of a data folder; `live`: what to do while a crawl runs there.
-    pub fn open(rules: Rules, live: &str) -> Result<Self, CliError> {
+    pub fn open(mut rules: Rules, live: &str) -> Result<Self, CliError> {
         crate::base::disk::outlive_file_limit()?;
-        rules.settings.learn_words()?;
-        let dir = &rules.settings.store.data_dir;
         let storage = database(&rules.settings, live)?;
+        as_crawled(&mut rules.settings, &storage)?;
+        let dir = &rules.settings.store.data_dir;
         let seed = read::meta::<Format>(&storage, ()).map_err(refused)?.map_or(0, |format| format.seed);
         let counters: Counters = read::meta(&storage, CrawlId::default()).map_err(refused)?.unwrap_or_default();
         let log = feed::log(&storage).map_err(refused)?;
@@ -166,6 +166,9 @@ impl AtRest {
         reader.verify().map_err(unread)?;
         if reader.stand().map_err(unread)?.unwrap_or_default() == Stand::default() {
             return Err(CliError::new("the index is empty: nothing was taken in yet; `lycosa index build` does it"));
+        }
+        if !self.is_of_this_crawl(&reader)? {
+            return Err(CliError::new(format!("nothing is compared, for the index {}", self.other(&reader)?)));
         }
         let watch = std::cell::RefCell::new(Watch::start(!args.no_progress));
         let looked = |pages: u64| watch.borrow_mut().tell(|| format!("comparing: pages={pages}"));

@@ -32,9 +32,10 @@ pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<Exit, CliErr
             inspect_sitemap::run(&read_input(file)?, &asked, &loaded(rules)?, out)?;
         }
         InspectCommand::Page { file, url, content_type, card, first_source, rules } => {
-            let find = if *first_source { Find::First } else { Find::Fill };
+            let rules = loaded(rules)?;
+            let find = if *first_source { Find::First } else { rules.settings.index.keywords };
             let asked = inspect_page::Asked { url, content_type: content_type.as_deref(), card: *card, find };
-            inspect_page::run(read_input(file)?, &asked, &loaded(rules)?, out)?;
+            inspect_page::run(read_input(file)?, &asked, &rules, out)?;
         }
     }
     Ok(Exit::Done)

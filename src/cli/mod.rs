@@ -148,7 +148,7 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Ctl(args) => {
             let done = ctl::run(&args, out.0); // an archive file as it is kept
-            in_json(args.json, done, out)
+            in_json(args.json && !args.command.is_lines(), done, out)
         }
         Command::Completions { shell } => {
             let mut text = Vec::new();

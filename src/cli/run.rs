@@ -44,7 +44,11 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
 fn start(settings: Settings, args: &RunArgs, hangup: ReadAgain, out: &mut dyn Write) -> Result<Exit, CliError> {
     let (live, every) = (!args.no_progress, settings.log.summary);
     let watched = |look| Progress::start(look, live, every);
-    let outcome = app::run(settings, args.readmit_held_back, hangup, watched).map_err(failed)?;
+    let until_done = settings.crawl.until_done;
+    let Some(outcome) = app::run(settings, args.readmit_held_back, hangup, watched).map_err(failed)? else {
+        unless_gone(out.write_all(b"stopped while a host was being erased; the next start goes on with that\n"))?;
+        return Ok(if until_done { Exit::Interrupted } else { Exit::Done });
+    };
     let exit = exit_of(&outcome);
     let told = match &outcome.stop {
         Stop::Supervisor(why) | Stop::Disk(why) => format!("{}: {why}", exit.as_str()),
@@ -52,7 +56,9 @@ fn start(settings: Settings, args: &RunArgs, hangup: ReadAgain, out: &mut dyn Wr
             format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status, &outcome.refused))
         }
         Stop::Done if outcome.status.waiting > 0 => done_but_for(outcome.status.waiting, outcome.never_tried),
-        Stop::Asked | Stop::Drained if exit == Exit::Done && outcome.status.waiting > 0 => "stopped".to_owned(),
+        Stop::Asked | Stop::Drained | Stop::Erase if exit == Exit::Done && outcome.status.waiting > 0 => {
+            "stopped".to_owned()
+        }
         _ => exit.as_str().to_owned(),
     };
     let mut text = summary::table(&outcome.status, &told);
@@ -96,12 +102,16 @@ fn shell_words(words: &[String]) -> Option<String> {
 
 /// A run that could not begin: by a mistake of who called it, which another start does not cure, or by a disk.
 pub(super) fn failed(error: RunError) -> CliError {
+    #[cfg(feature = "rocksdb")]
+    if let RunError::Erase(error) = error {
+        return super::erase::failed(error);
+    }
     if is_usage(&error) {
         return CliError::usage(error);
     }
     let fault = match &error {
         RunError::Start(e) => e.fault(),
-        RunError::Admin(_) | RunError::Webhooks(_) | RunError::Sinks(_) | RunError::System(_) => None,
+        _ => None,
     };
     let is_broken = matches!(&error, RunError::Start(StartError::Storage(e)) if e.is_broken());
     let (exit, advice) = match fault {
@@ -130,11 +140,7 @@ fn is_usage(error: &RunError) -> bool {
         StartError::Storage(S::Folder { source, .. }) | StartError::Io { source, .. } => refused(source),
         StartError::Archive(W::InUse { .. } | W::Foreign { .. } | W::Unclaimed { .. }) => true,
         StartError::Archive(W::Io { source, .. }) => refused(source),
-        StartError::Erasing(_)
-        | StartError::Memory(_)
-        | StartError::Access(_)
-        | StartError::Source { .. }
-        | StartError::Scope(_) => true,
+        StartError::Memory(_) | StartError::Access(_) | StartError::Source { .. } | StartError::Scope(_) => true,
         StartError::Allow(_) | StartError::Dns(_) | StartError::Tls(_) | StartError::Words(_) => true,
         _ => false,
     }
@@ -153,9 +159,9 @@ fn exit_of(outcome: &Outcome) -> Exit {
         Stop::Bytes => Exit::SizeLimit,
         Stop::Time => Exit::TimeLimit,
         Stop::Failures => Exit::FailureLimit,
-        Stop::Asked | Stop::Drained if outcome.until_done => Exit::Interrupted,
+        Stop::Asked | Stop::Drained | Stop::Erase if outcome.until_done => Exit::Interrupted,
         Stop::Done | Stop::Pages if nothing => Exit::NothingStored,
-        Stop::Done | Stop::Pages | Stop::Asked | Stop::Drained => Exit::Done,
+        Stop::Done | Stop::Pages | Stop::Asked | Stop::Drained | Stop::Erase => Exit::Done,
     }
 }
 

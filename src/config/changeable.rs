@@ -1,5 +1,7 @@
 //! What may change while a crawl runs. Everything else is read at its start.
 
+use std::sync::Arc;
+
 use super::error::ConfigError;
 use super::layers::Origin;
 use super::settings::Settings;
@@ -18,6 +20,11 @@ macro_rules! changeable {
                 $($(form.$section.$key.clone_from(&new.form.$section.$key);)+)*
                 form.host.clone_from(&new.form.host);
                 Self { form, source: new.source.clone(), ..self.clone() }
+            }
+
+            /// These settings when the crawl begins anew in the same process: what was said over HTTP since then stands.
+            pub fn going_on(&self) -> Self {
+                Self { source: Arc::new(self.source.said_before()), ..self.clone() }
             }
         }
     };

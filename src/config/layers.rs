@@ -279,6 +279,11 @@ impl Layers {
         self.flags.get(key).map(String::as_str)
     }
 
+    /// The same later in the same process: what was said since by other ways wins over its flags.
+    pub(super) fn said_before(&self) -> Self {
+        Self { flags: BTreeMap::new(), ..self.clone() }
+    }
+
     /// Every key with its value in force and who set it, in the order of the sections.
     pub fn show(&self) -> Result<Vec<Shown>, ConfigError> {
         let shown = source::leaves(&self.form()?).into_iter();

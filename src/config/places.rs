@@ -36,6 +36,13 @@ impl Settings {
         let sinks = plain(&self.sink_dir());
         for sink in self.sink.iter().filter(|sink| sink.kind.is_files()) {
             let folder = plain(&sink.folder(&self.store.data_dir));
+            if folder == sinks {
+                return Err(place(
+                    "sink.folder",
+                    &folder,
+                    "the data folder's sinks/ itself, where all sinks have their lists: name one in it",
+                ));
+            }
             if folder.starts_with(&data) && !folder.starts_with(&sinks) {
                 return Err(place("sink.folder", &folder, "the data folder: name one in its sinks/, or elsewhere"));
             }
@@ -117,6 +124,7 @@ mod tests {
             ("store.warc_dir=db/warc", "store.warc_dir"),
             ("store.warc_dir=spill", "store.warc_dir"),
             (r#"sink=[{name="a", kind="jsonl", folder="db/x"}]"#, "sink.folder"),
+            (r#"sink=[{name="a", kind="jsonl", folder="sinks"}]"#, "sink.folder"),
             (r#"sink=[{name="a", kind="parquet", folder="sinks/../warc"}]"#, "sink.folder"),
         ] {
             let told = problem(&data, &[set]).unwrap_or_default();

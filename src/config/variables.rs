@@ -5,7 +5,7 @@ use super::sections::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 use super::source;
 
 /// Variables that are no keys: those that the program reads elsewhere, and those of its tests and benches.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 18] = [
     ADMIN_TOKEN,
     ADMIN_READ_TOKEN,
     "LYCOSA_FAULTS",
@@ -13,11 +13,13 @@ const OTHERS: [&str; 16] = [
     "LYCOSA_BLACKOUTS",
     "LYCOSA_DEATHS",
     "LYCOSA_DEATHS_SEED",
+    "LYCOSA_DOCS",
     "LYCOSA_KILLS",
     "LYCOSA_KILL_SEED",
     "LYCOSA_PAGES",
     "LYCOSA_PASSES",
     "LYCOSA_PYTHON",
+    "LYCOSA_READERS",
     "LYCOSA_SCALE",
     "LYCOSA_SHOTS",
     "LYCOSA_TEST_WRITER_DIR",

@@ -83,6 +83,12 @@ pub fn why(node: &Node, RejectedUrl { new, reason }: &RejectedUrl) -> String {
             let most = node.crawl.rules.settings.fetch.max_redirects;
             format!("{reason}: more than {most} in a row (fetch.max_redirects)")
         }
+        _ if *reason == Rejection::Blocked => {
+            let host = new.url.host();
+            format!(
+                "{reason}: its host is blocked by the operator's order; `lycosa ctl host {host} unblock` takes that back"
+            )
+        }
         _ => reason.to_string(),
     }
 }

@@ -9,7 +9,7 @@ use crate::config::Settings;
 use crate::content::html::Page;
 use crate::content::mime::{Kind, sniff};
 use crate::content::modules::MimeModules;
-use crate::domain::card::{Card, Find};
+use crate::domain::card::Card;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::storage::tables::Pages;
 use crate::storage::values::{DoneKind, FeedEntry, FileLengths, PageRecord, WarcPlace};
@@ -207,7 +207,8 @@ impl<'s> Row<'s> {
     /// # Errors
     /// The storage's own.
     pub fn card(&self) -> Result<Option<&Card>, ExportError> {
-        let make = || Ok(self.read()?.and_then(|page| page.facts.card(&self.page.url, Find::Fill)));
+        let make =
+            || Ok(self.read()?.and_then(|page| page.facts.card(&self.page.url, self.source.settings.index.keywords)));
         Ok(once(&self.card, make)?.as_ref())
     }
 

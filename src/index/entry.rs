@@ -38,6 +38,8 @@ pub struct Entry {
     pub status: u16,
     pub stale: bool,
     pub lang: Option<String>,
+    /// As which of its kinds the page declares it.
+    pub lang_kinds: Vec<String>,
     pub mime: String,
     pub card: String,
 }
@@ -87,7 +89,7 @@ impl Entry {
             document.add_u64(field, value);
         }
         self.simhash.iter().for_each(|print| document.add_u64(fields.simhash, *print));
-        self.lang.iter().for_each(|lang| document.add_text(fields.lang, lang));
+        self.lang.iter().chain(&self.lang_kinds).for_each(|lang| document.add_text(fields.lang, lang));
         document.add_text(fields.mime, &self.mime);
         document.add_text(fields.card, &self.card);
         document

@@ -1,8 +1,10 @@
 //! Which pages link to a page.
 
+use std::sync::Arc;
+
 use tantivy::query::{BooleanQuery, EnableScoring, Occur, Query, TermQuery};
-use tantivy::schema::{IndexRecordOption, Value};
-use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term};
+use tantivy::schema::{Field, IndexRecordOption, Value};
+use tantivy::{DocAddress, DocSet, InvertedIndexReader, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use super::error::IndexError;
 use super::query::without;
@@ -61,8 +63,47 @@ fn shown(fields: &Fields, term: &Term, hidden: &[String]) -> Box<dyn Query> {
 /// How many documents with a term were not deleted.
 pub(super) fn living(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
     let mut count = 0;
-    each_living(searcher, &TermQuery::new(term.clone(), IndexRecordOption::Basic), |_| count += 1)?;
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(term.field())?;
+        let Some(found) = index.get_term_info(term)? else { continue };
+        count += u64::from(match segment.alive_bitset() {
+            None => found.doc_freq,
+            Some(alive) => {
+                index.read_postings_from_terminfo(&found, IndexRecordOption::Basic)?.doc_freq_given_deletes(alive)
+            }
+        });
+    }
     Ok(count)
+}
+
+/// How many pages link to one, those that were deleted among them.
+pub(super) struct Linked {
+    /// By segment: all, and those of other registrable domains.
+    indexes: Vec<[Arc<InvertedIndexReader>; 2]>,
+    fields: [Field; 2],
+}
+
+impl Linked {
+    pub(super) fn of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Self> {
+        let fields = [fields.links, fields.links_ext];
+        let [links, external] = fields;
+        let both = |segment: &SegmentReader| Ok([segment.inverted_index(links)?, segment.inverted_index(external)?]);
+        let indexes = searcher.segment_readers().iter().map(both).collect::<tantivy::Result<_>>()?;
+        Ok(Self { indexes, fields })
+    }
+
+    /// Of the page that stands so in `links`: all, and those of other registrable domains.
+    pub(super) fn to(&self, own: u64) -> tantivy::Result<[u64; 2]> {
+        let [term, of_others] = self.fields.map(|field| Term::from_field_u64(field, own));
+        let mut counts = [0, 0];
+        for [links, external] in &self.indexes {
+            let all = links.doc_freq(&term)?;
+            // Those of others are among them.
+            let others = if all > 0 { external.doc_freq(&of_others)? } else { 0 };
+            counts = [counts[0] + u64::from(all), counts[1] + u64::from(others)];
+        }
+        Ok(counts)
+    }
 }
 
 /// Goes through what a query finds and was not deleted.

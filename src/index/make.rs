@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use super::entry::Entry;
@@ -12,7 +13,7 @@ use crate::domain::fingerprint::{Fingerprinter, UrlKey};
 use crate::domain::host::registrable_domain;
 use crate::domain::text::cut_at;
 use crate::domain::url::{Canonicaliser, PageUrl};
-use crate::domain::words::{BLOCK_GAP, Kind, Stem, Token, TokenList, form, ranked, tokens};
+use crate::domain::words::{BLOCK_GAP, Kind, Stem, Token, TokenList, form, ranges, ranked, subtag, tag, tokens};
 use crate::storage::newest::{Newest, id};
 use crate::warc::again::Again;
 use crate::warc::pick::Picked;
@@ -77,8 +78,14 @@ impl Making<'_> {
     /// The document of a page as it was read; none when there is no text in it. `seq`: the entry of the feed.
     pub fn page(&self, newest: &Newest, url: &PageUrl, seq: u64, look: &Look) -> Option<Entry> {
         let card = look.page.facts.card(url.as_str(), self.keywords)?;
-        let blocks = look.page.facts.for_card.as_deref().map(|kept| &*kept.blocks).unwrap_or_default();
+        let kept_for = look.page.facts.for_card.as_deref();
+        let blocks = kept_for.map(|kept| &*kept.blocks).unwrap_or_default();
         let mut entry = self.known(newest, url, seq, &card);
+        let declared = kept_for.and_then(|kept| tag(kept.language.as_deref()?));
+        entry.lang_kinds = declared.iter().flat_map(|declared| ranges(declared)).skip(1).collect();
+        if declared.as_deref().and_then(subtag) != entry.lang {
+            entry.lang_kinds.clear(); // its text is in another
+        }
         let text_cut = self.texts(&mut entry, blocks, card.language.as_deref()) || look.page.facts.text_cut;
         if !look.nofollow {
             self.links(&mut entry, url, &look.page);
@@ -136,6 +143,8 @@ impl Making<'_> {
         let mut stems = language.and_then(Stem::of).map(Stems::new);
         let (mut heads, mut text) = (Texts::new(MOST_TOKENS), Texts::new(MOST_TOKENS));
         let mut left = self.max_text;
+        let bytes = blocks.iter().map(|block| block.text.len()).fold(0, usize::saturating_add).min(left);
+        text.tokens.reserve(bytes + bytes / 4);
         for block in blocks {
             if left == 0 || text.full() {
                 return finished(entry, heads, text, true);
@@ -223,12 +232,12 @@ impl Texts {
 struct Stems {
     stem: Stem,
     /// The term of each word met, none of one that has no ending.
-    known: HashMap<String, Option<String>>,
+    known: HashMap<String, Option<String>, RandomState>,
 }
 
 impl Stems {
     fn new(stem: Stem) -> Self {
-        Self { stem, known: HashMap::new() }
+        Self { stem, known: HashMap::default() }
     }
 
     fn add(&mut self, token: Token<'_>, list: &mut TokenList) {

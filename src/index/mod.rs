@@ -3,10 +3,12 @@
 //!
 //! The only room that knows the library underneath (tantivy); without the feature `search` there is no index.
 
+mod dismax;
 mod error;
 mod links;
 mod query;
 mod room;
+mod row;
 mod tokenizer;
 
 pub mod entry;

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, Occur, PhrasePrefixQuery,
-    PhraseQuery, Query, RangeQuery, RegexQuery, TermQuery, TermSetQuery,
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, PhrasePrefixQuery, PhraseQuery, Query,
+    RangeQuery, RegexQuery, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, Term};
 
+use super::dismax::BestOf;
 use super::rank;
 use super::schema::Fields;
 use crate::domain::ask::{Ask, Clause, Filter, Part, Sought, Where};
 use crate::domain::host::is_registrable;
-use crate::domain::words::{Stem, is_unspaced};
+use crate::domain::words::{Stem, is_unspaced, ranges};
 
 /// Words that one beginning may stand for.
 const EXPANSIONS: u32 = 2_000;
@@ -49,7 +50,8 @@ impl<'a> Queries<'a> {
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
             clauses.push((Occur::Must, Box::new(AllQuery)));
         }
-        if let Some(row) = &ask.row {
+        // One without an open end is added by whoever goes through the pages ([`Rows`](super::row::Rows)).
+        if let Some(row) = ask.row.as_ref().filter(|row| row.open) {
             for (field, weight) in [self.fields.text, self.fields.title].into_iter().zip(rank::ROW) {
                 clauses.push((Occur::Should, boosted(phrase(field, row), weight)));
             }
@@ -97,7 +99,7 @@ impl<'a> Queries<'a> {
             }
             Part::Text(Where::Any, sought) => {
                 let scored = self.scored(sought).into_iter().map(|(_, query)| query).collect();
-                Box::new(DisjunctionMaxQuery::with_tie_breaker(scored, rank::TIE))
+                Box::new(BestOf::new(scored, rank::TIE))
             }
             Part::Text(Where::Title, sought) => only("title", sought),
             Part::Text(Where::Url, sought) => only("url", sought),
@@ -150,7 +152,10 @@ impl<'a> Queries<'a> {
             Filter::Site(host) => {
                 Box::new(RegexQuery::from_pattern(&format!("(.*\\.)?{}", literal(host)), fields.host)?)
             }
-            Filter::Language(language) => term(fields.lang, language),
+            Filter::Language(tag) => {
+                let all: Vec<Boxed> = ranges(tag).map(|range| term(fields.lang, &range)).collect();
+                one_or(all, |all| Box::new(BooleanQuery::intersection(all)))
+            }
             Filter::Mime(mime) if mime.ends_with('/') => {
                 Box::new(RegexQuery::from_pattern(&format!("{}.*", literal(mime)), fields.mime)?)
             }

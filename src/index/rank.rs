@@ -73,10 +73,19 @@ impl Links {
     }
 }
 
+/// What [`factors`] can make more of what words count, whatever the links are.
+pub(super) fn most(depth: u64) -> f64 {
+    (1.0 + LINKED) * deep(depth)
+}
+
+fn deep(depth: u64) -> f64 {
+    1.0 - DEPTH.0 * depth.min(DEPTH.1) as f64
+}
+
 /// What the links to a page and its depth make of what its words count.
 pub(super) fn factors(links: Links, depth: u64) -> [f64; 2] {
     let priority = links.priority();
-    [1.0 + LINKED * priority / (priority + MIDDLE), 1.0 - DEPTH.0 * depth.min(DEPTH.1) as f64]
+    [1.0 + LINKED * priority / (priority + MIDDLE), deep(depth)]
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use super::tokenizer::{PACKED, Packed};
 use crate::domain::words::own_words;
 
 /// Number of this schema: one more whenever a field is added, goes, or means something else.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 /// Number of the rules by which tokens are made: one more whenever a text gives others.
-pub const WORDS: u32 = 2;
+pub const WORDS: u32 = 3;
 
 /// Declares the fields by name, each with how it is kept.
 macro_rules! declared {
@@ -84,7 +84,7 @@ declared! {
     status: column,
     /// 1 when it could not be fetched the last time.
     stale: column,
-    /// ISO 639.
+    /// ISO 639, and with each part of the tag that the page declares it by: `zh`, `zh-hant`, `zh-tw`.
     lang: name,
     /// Media type.
     mime: name,

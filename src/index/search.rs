@@ -1,6 +1,6 @@
 //! Searches an index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use tantivy::columnar::Column;
@@ -10,10 +10,11 @@ use tantivy::{DocAddress, DocId, DocSet, Searcher, SegmentReader, TERMINATED, Ta
 
 use super::entry::ID;
 use super::error::IndexError;
-use super::links::living;
+use super::links::{Linked, living};
 use super::query::Queries;
-use super::rank::{Links, Sort, factors};
+use super::rank::{Links, Sort, factors, most};
 use super::reader::Reader;
+use super::row::Rows;
 use crate::domain::ask::Ask;
 
 /// Pages of which priority and depth are looked at: those whose words count most.
@@ -22,6 +23,8 @@ pub const RANKED: usize = 1_000;
 const RANKED_BY_LINKS: usize = 10_000;
 /// Most hits of an answer.
 pub const MOST_HITS: usize = 100;
+/// Pages whose links are looked up together.
+const LOOKED_UP: usize = 64;
 /// Documents between two looks at the time.
 const UNWATCHED: u64 = 4_096;
 
@@ -132,21 +135,9 @@ fn searched(reader: &Reader, searcher: &Searcher, search: &Search<'_>) -> tantiv
     let queries = Queries::new(reader.fields(), searcher, search.targets)?;
     let query = queries.whole(search.ask, search.hidden)?;
     let columns = searcher.segment_readers().iter().map(Columns::of).collect::<tantivy::Result<Vec<_>>>()?;
-    let (candidates, total, partial) = candidates(searcher, &columns, &*query, search)?;
-    let mut placed = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
-        placed.push(place(reader, searcher, &columns, candidate)?);
-    }
-    let key = |page: &Placed| match search.sort {
-        Sort::Relevance => page.score,
-        Sort::Priority => page.links.priority(),
-        Sort::InLinks => page.links.in_links as f64,
-        Sort::OutLinks | Sort::Newest => page.candidate.key,
-    };
-    placed.sort_by(|a, b| {
-        key(b).total_cmp(&key(a)).then(b.score.total_cmp(&a.score)).then(a.candidate.at.cmp(&b.candidate.at))
-    });
-    let mut placed = folded(placed);
+    let rows = Rows::of(search.ask.row.as_ref(), reader.fields(), searcher)?;
+    let (candidates, total, partial) = candidates(searcher, &columns, (&*query, &rows), search)?;
+    let mut placed = placed(&Linked::of(searcher, reader.fields())?, &columns, candidates, search)?;
     let more = placed.len() > search.from.saturating_add(search.limit);
     placed = placed.into_iter().skip(search.from).take(search.limit).collect();
     let parts = if search.explain { queries.parts(search.ask) } else { Vec::new() };
@@ -194,7 +185,7 @@ fn columns_at(columns: &[Columns], at: DocAddress) -> tantivy::Result<&Columns> 
 fn candidates(
     searcher: &Searcher,
     columns: &[Columns],
-    query: &dyn Query,
+    (query, rows): (&dyn Query, &Rows),
     search: &Search<'_>,
 ) -> tantivy::Result<(Vec<Candidate>, u64, bool)> {
     let by_links = matches!(search.sort, Sort::Priority | Sort::InLinks);
@@ -202,7 +193,7 @@ fn candidates(
     let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
     let (mut total, mut looked_at) = (0, 0_u64);
     for ((segment_ord, segment), columns) in (0..).zip(searcher.segment_readers()).zip(columns) {
-        let mut scorer = weight.scorer(segment, 1.0)?;
+        let (mut scorer, mut rows) = (weight.scorer(segment, 1.0)?, rows.within(segment)?);
         let mut doc = scorer.doc();
         while doc != TERMINATED {
             looked_at += 1;
@@ -211,13 +202,22 @@ fn candidates(
             }
             if !segment.is_deleted(doc) {
                 total += 1;
-                let words = scorer.score();
-                let key = match search.sort {
-                    Sort::Relevance | Sort::Priority | Sort::InLinks => f64::from(words),
-                    Sort::OutLinks => value(&columns.out_links, doc) as f64,
-                    Sort::Newest => value(&columns.captured, doc) as f64,
+                let at = DocAddress::new(segment_ord, doc);
+                let by_column = match search.sort {
+                    Sort::Relevance | Sort::Priority | Sort::InLinks => None,
+                    Sort::OutLinks => Some(value(&columns.out_links, doc) as f64),
+                    Sort::Newest => Some(value(&columns.captured, doc) as f64),
                 };
-                best.add(Candidate { at: DocAddress::new(segment_ord, doc), words, key });
+                match by_column {
+                    None => {
+                        let words = rows.add(scorer.score(), doc, best.least);
+                        best.add(Candidate { at, words, key: f64::from(words) });
+                    }
+                    Some(key) if key > best.least => {
+                        best.add(Candidate { at, words: rows.add(scorer.score(), doc, f64::NEG_INFINITY), key });
+                    }
+                    Some(_) => {}
+                }
             }
             doc = scorer.advance();
         }
@@ -265,23 +265,73 @@ impl Best {
     }
 }
 
-/// What links and depth make of a page. Links are those of the term: pages that went meanwhile are among them.
-fn place(reader: &Reader, searcher: &Searcher, columns: &[Columns], candidate: Candidate) -> tantivy::Result<Placed> {
-    let (doc, columns) = (candidate.at.doc_id, columns_at(columns, candidate.at)?);
-    let own = value(&columns.own, doc);
-    let linked = |field| searcher.doc_freq(&Term::from_field_u64(field, own));
-    let links = Links {
-        out_links: value(&columns.out_links, doc),
-        in_links: linked(reader.fields().links)?,
-        in_external: linked(reader.fields().links_ext)?,
+/// The pages in their order, those of the same content as one: as many as are asked for, and at least one more when there is one.
+fn placed(
+    linked: &Linked,
+    columns: &[Columns],
+    candidates: Vec<Candidate>,
+    search: &Search<'_>,
+) -> tantivy::Result<Vec<Placed>> {
+    let key = |page: &Placed| match search.sort {
+        Sort::Relevance => page.score,
+        Sort::Priority => page.links.priority(),
+        Sort::InLinks => page.links.in_links as f64,
+        Sort::OutLinks | Sort::Newest => page.candidate.key,
     };
+    // Links take long to look up: those of pages that cannot come so far to the front whatever links to them stay unknown.
+    let mut waiting = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        let doc = candidate.at.doc_id;
+        let columns = columns_at(columns, candidate.at)?;
+        let reach = match search.sort {
+            Sort::Relevance => candidate.key * most(value(&columns.depth, doc)),
+            Sort::OutLinks | Sort::Newest => candidate.key,
+            Sort::Priority | Sort::InLinks => f64::INFINITY,
+        };
+        waiting.push((reach, value(&columns.content, doc), candidate));
+    }
+    waiting.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.at.cmp(&b.2.at)));
+    let wanted = search.from.saturating_add(search.limit).saturating_add(1);
+    let (mut placed, mut waiting) = (Vec::new(), waiting.as_slice());
+    while let Some((reach, ..)) = waiting.first()
+        && contents_above(&placed, *reach, key) < wanted
+    {
+        let (these, behind) = waiting.split_at(waiting.len().min(LOOKED_UP));
+        for (.., candidate) in these {
+            placed.push(place(linked, columns, *candidate)?);
+        }
+        waiting = behind;
+    }
+    placed.sort_by(|a, b| {
+        key(b).total_cmp(&key(a)).then(b.score.total_cmp(&a.score)).then(a.candidate.at.cmp(&b.candidate.at))
+    });
+    Ok(folded(placed, waiting.iter().map(|(_, content, _)| *content)))
+}
+
+/// How many different pages surely come before what reaches so far.
+fn contents_above(placed: &[Placed], reach: f64, key: impl Fn(&Placed) -> f64) -> usize {
+    let (mut contents, mut alone) = (HashSet::new(), 0);
+    for page in placed.iter().filter(|page| key(page) > reach) {
+        match page.content {
+            0 => alone += 1,
+            content => alone += usize::from(contents.insert(content)),
+        }
+    }
+    alone
+}
+
+/// What links and depth make of a page. Links are those of the term: pages that went meanwhile are among them.
+fn place(linked: &Linked, columns: &[Columns], candidate: Candidate) -> tantivy::Result<Placed> {
+    let (doc, columns) = (candidate.at.doc_id, columns_at(columns, candidate.at)?);
+    let [in_links, in_external] = linked.to(value(&columns.own, doc))?;
+    let links = Links { out_links: value(&columns.out_links, doc), in_links, in_external };
     let depth = value(&columns.depth, doc);
     let score = factors(links, depth).iter().fold(f64::from(candidate.words), |score, factor| score * factor);
     Ok(Placed { candidate, links, depth, content: value(&columns.content, doc), score, same: 0 })
 }
 
-/// Of pages with the same content the first, which tells how many there are.
-fn folded(placed: Vec<Placed>) -> Vec<Placed> {
+/// Of pages with the same content the first, which tells how many there are, with those `behind`.
+fn folded(placed: Vec<Placed>, behind: impl Iterator<Item = u64>) -> Vec<Placed> {
     let mut firsts: HashMap<u64, usize> = HashMap::new();
     let mut shown: Vec<Placed> = Vec::with_capacity(placed.len());
     for page in placed {
@@ -291,6 +341,11 @@ fn folded(placed: Vec<Placed>) -> Vec<Placed> {
                 firsts.insert(page.content, shown.len());
                 shown.push(page);
             }
+        }
+    }
+    for content in behind.filter(|content| *content != 0) {
+        if let Some(first) = firsts.get(&content).and_then(|first| shown.get_mut(*first)) {
+            first.same += 1;
         }
     }
     shown

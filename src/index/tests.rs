@@ -1,9 +1,11 @@
-use tantivy::collector::{Count, DocSetCollector};
-use tantivy::query::{PhraseQuery, TermQuery};
+use tantivy::collector::{Count, DocSetCollector, TopDocs};
+use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, PhraseQuery, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{TantivyDocument, Term};
 
 use super::*;
+use crate::base::time::UnixMillis;
+use crate::domain::ask::Ask;
 use crate::domain::words::TokenList;
 
 const ARENA: usize = 16 << 20;
@@ -117,4 +119,89 @@ fn a_document_waits_for_room_and_one_that_is_too_large_has_it_alone() {
     writer.commit(&stand(1)).unwrap();
     let reader = Reader::open(dir.path()).unwrap();
     assert_eq!(reader.searcher().num_docs(), 31);
+}
+
+/// What the library's own queries say: words in their best field, words in a row, times what links and depth make of it.
+#[test]
+fn pages_come_in_the_order_of_what_all_of_them_count() {
+    const PAGES: u64 = 4_000;
+    const WORDS: [&str; 5] = ["wolf", "spider", "web", "dark", "ant"];
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path(), ARENA).unwrap();
+    let dice = |n: u64, most: u64| xxhash_rust::xxh3::xxh3_64(&n.to_be_bytes()) % most;
+    let words = |from: u64, count: u64| -> TokenList {
+        (0..count).map(|n| (WORDS[dice(from + n, 5) as usize], n as u32)).collect()
+    };
+    let (mut in_links, depth) = (vec![0_u64; PAGES as usize], |n| (n % 6) as u16);
+    for n in 0..PAGES {
+        let links = vec![dice(n, PAGES / 9), n / 40];
+        let mut distinct = links.clone();
+        distinct.dedup();
+        distinct.iter().for_each(|target| in_links[*target as usize] += 1);
+        let mut id = [0; 20];
+        id[..8].copy_from_slice(&n.to_be_bytes());
+        let (title, text) = (words(1_000 * n, n % 3), words(2_000_000_000 + 1_000 * n, 1 + dice(n, 15)));
+        let page = page(0, n);
+        writer.add(&Entry { id, own: n, links: distinct, title, text, depth: depth(n), lang: None, ..page }).unwrap();
+        if n % 1_500 == 1_499 {
+            writer.commit(&stand(n)).unwrap();
+        }
+    }
+    writer.commit(&stand(PAGES)).unwrap();
+    let reader = Reader::open(dir.path()).unwrap();
+    let (searcher, fields) = (reader.searcher(), *reader.fields());
+    for (asked, row) in
+        [("spider", &[][..]), ("wolf spider", &["wolf", "spider"]), ("dark web dark", &["dark", "web", "dark"])]
+    {
+        let boosted = |query: Box<dyn Query>, weight| Box::new(BoostQuery::new(query, weight)) as Box<dyn Query>;
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        let ask = Ask::read(asked, UnixMillis(0)).unwrap();
+        for sought in ask.wanted() {
+            let of = |(_, field, weight)| {
+                boosted(Box::new(TermQuery::new(word(field, &sought.text), IndexRecordOption::WithFreqs)), weight)
+            };
+            let any = rank::weighed(&fields).map(of).into();
+            clauses.push((Occur::Must, Box::new(DisjunctionMaxQuery::with_tie_breaker(any, rank::TIE))));
+        }
+        for (field, weight) in [fields.text, fields.title].into_iter().zip(rank::ROW).filter(|_| !row.is_empty()) {
+            let phrase = PhraseQuery::new(row.iter().map(|each| word(field, each)).collect());
+            clauses.push((Occur::Should, boosted(Box::new(phrase), weight)));
+        }
+        let all = TopDocs::with_limit(PAGES as usize).order_by_score();
+        let mut pages = searcher.search(&BooleanQuery::new(clauses), &all).unwrap();
+        pages.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let total = pages.len() as u64;
+        let scored = pages.into_iter().take(search::RANKED).map(|(words, at)| {
+            let seq = searcher.segment_reader(at.segment_ord).fast_fields().u64("seq").unwrap();
+            let n = seq.first(at.doc_id).unwrap();
+            let links = Links { in_links: in_links[n as usize], ..Links::default() };
+            (rank::factors(links, u64::from(depth(n))).iter().fold(f64::from(words), |score, by| score * by), at, n)
+        });
+        let mut wanted: Vec<_> = scored.collect();
+        wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (from, limit) in [(0, 1), (0, 10), (90, 100)] {
+            let targets = |_: &str| Vec::new();
+            let search = Search {
+                ask: &ask,
+                sort: Sort::Relevance,
+                from,
+                limit,
+                explain: false,
+                hidden: &[],
+                targets: &targets,
+                late: &|| false,
+            };
+            let found = reader.search(&search).unwrap();
+            assert_eq!((found.total, found.hits.len(), found.more), (total, limit, true), "{asked} from {from}");
+            for (hit, (score, ..)) in found.hits.iter().zip(wanted.iter().skip(from)) {
+                let id = u64::from_be_bytes(*hit.id.first_chunk().unwrap());
+                let own = wanted.iter().find(|(.., n)| *n == id).unwrap().0;
+                // Sums of parts in another order differ by their last bit, so pages that count the same may change places.
+                for wanted in [*score, own] {
+                    let same = (hit.score - wanted).abs() < 1e-5 * wanted;
+                    assert!(same, "{asked} from {from}: {id} has {}, not {wanted}", hit.score);
+                }
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use crate::domain::words::unpacked;
+use crate::domain::words::{Unpacked, unpacked};
 
 /// Its name in the schema.
 pub(super) const PACKED: &str = "packed";
@@ -12,7 +12,7 @@ pub(super) const PACKED: &str = "packed";
 pub(super) struct Packed;
 
 pub(super) struct Words<'a> {
-    words: Box<dyn Iterator<Item = (&'a str, u32)> + 'a>,
+    words: Unpacked<'a>,
     token: Token,
 }
 
@@ -20,7 +20,7 @@ impl Tokenizer for Packed {
     type TokenStream<'a> = Words<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Words<'a> {
-        Words { words: Box::new(unpacked(text)), token: Token::default() }
+        Words { words: unpacked(text), token: Token::default() }
     }
 }
 

@@ -22,5 +22,5 @@ pub mod served;
 
 pub use error::SinkError;
 pub use judge::{Answer, Verdict};
-pub use outbox::{Outbox, Piece, Rejected, Request};
+pub use outbox::{Outbox, Piece, Rejected, Request, Trust};
 pub use served::{Doing, Served};

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use super::judge::{Of, Verdict};
 
+/// So many pieces refused in a row, none taken between: not they are suspected any more, but the settings.
+pub const SEVERAL: usize = 5;
+
 /// What is sent of one entry of the feed: ready-made bytes, lines of NDJSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
@@ -17,6 +20,8 @@ pub struct Piece {
     pub url: Option<String>,
     /// It takes a document away.
     pub removes: bool,
+    /// It was refused alone, and another taken since.
+    pub refused: bool,
     /// As they are sent.
     pub bytes: Vec<u8>,
 }
@@ -52,6 +57,19 @@ pub struct Wait {
     pub why: String,
     /// So long at least, by the server's wish.
     pub at_least: Option<Duration>,
+    /// The server answers, and takes nothing before somebody corrects something.
+    pub refuses: bool,
+}
+
+/// What a server has done in this run so far: whether a refusal is a page's own fault is judged by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// It has taken a document or line.
+    pub taken: bool,
+    /// So many were rejected since.
+    pub rejected: usize,
+    /// Rests in a row because it refused all that it was sent.
+    pub rests: usize,
 }
 
 /// What came of a request.
@@ -65,12 +83,20 @@ pub struct Heard {
     pub rejected: Vec<Rejected>,
     /// The next one must wait.
     pub wait: Option<Wait>,
+    /// All pieces that are left were refused once: the batch is to be made anew, with what has come since.
+    pub round_over: bool,
 }
 
 /// A batch on its way.
+///
+/// A piece that is refused alone is put aside until another is taken: then it was at fault itself, and is rejected. [`SEVERAL`] in a row, or all
+/// that are left, say that the server refuses whatever it is sent: none is rejected, and after a rest the same are sent again, and as many more. When one
+/// is taken at last, those before it are tried once more.
 #[derive(Debug)]
 pub struct Outbox {
     pieces: VecDeque<Piece>,
+    aside: Vec<Rejected>,
+    trust: Trust,
     /// Pieces of the next request at most.
     most: usize,
     batch: usize,
@@ -78,13 +104,19 @@ pub struct Outbox {
 
 impl Outbox {
     /// A batch, sent in requests of at most so many pieces.
-    pub fn new(pieces: Vec<Piece>, batch: usize) -> Self {
-        Self { pieces: pieces.into(), most: batch.max(1), batch: batch.max(1) }
+    pub fn new(pieces: Vec<Piece>, batch: usize, trust: Trust) -> Self {
+        let (most, batch) = (batch.max(1), batch.max(1));
+        Self { pieces: pieces.into(), aside: Vec::new(), trust, most, batch }
+    }
+
+    /// What is known of the server by now.
+    pub fn trust(&self) -> Trust {
+        self.trust
     }
 
     /// Pieces that are not taken or rejected yet.
     pub fn left(&self) -> usize {
-        self.pieces.len()
+        self.pieces.len() + self.aside.len()
     }
 
     /// What is to be sent next; none when all is done.
@@ -108,33 +140,76 @@ impl Outbox {
                 self.most = sent / 2;
                 return heard;
             }
-            Verdict::Later { why, wait } => heard.wait = Some(Wait { why, at_least: wait }),
-            Verdict::Fault(why) => heard.wait = Some(Wait { why, at_least: None }),
+            Verdict::Later { why, wait } => heard.wait = Some(Wait { why, at_least: wait, refuses: false }),
+            Verdict::Fault(why) => heard.wait = Some(Wait { why, at_least: None, refuses: true }),
         }
-        if heard.wait.is_none() {
+        if heard.wait.is_none() && heard.taken > 0 {
             self.most = (self.most * 2).min(self.batch);
         }
         heard
     }
 
-    /// Each piece that was sent goes, or stays in its place.
+    /// Each piece that was sent goes, is put aside, or stays in its place.
     fn each(&mut self, all: Vec<Of>, heard: &mut Heard) {
         let sent: Vec<Piece> = self.pieces.drain(..all.len().min(self.pieces.len())).collect();
-        let mut again = Vec::new();
+        let (mut again, mut took) = (Vec::new(), false);
         for (piece, of) in sent.into_iter().zip(all) {
             match of {
                 Of::Taken => {
                     heard.taken += 1;
                     heard.removed += u64::from(piece.removes);
+                    took |= !piece.removes;
                 }
-                Of::Rejected(status, why) => heard.rejected.push(Rejected { piece, status, why }),
-                Of::Later(why) | Of::Fault(why) => {
-                    heard.wait.get_or_insert(Wait { why, at_least: None });
+                Of::Rejected(status, why) => {
+                    let to = if piece.refused { &mut heard.rejected } else { &mut self.aside };
+                    to.push(Rejected { piece, status, why });
+                }
+                Of::Later(why) => {
+                    heard.wait.get_or_insert(Wait { why, at_least: None, refuses: false });
+                    again.push(piece);
+                }
+                Of::Fault(why) => {
+                    heard.wait.get_or_insert(Wait { why, at_least: None, refuses: true });
                     again.push(piece);
                 }
             }
         }
         again.into_iter().rev().for_each(|piece| self.pieces.push_front(piece));
+        self.judge(took, heard);
+    }
+
+    /// Whether those that were put aside are at fault themselves.
+    fn judge(&mut self, took: bool, heard: &mut Heard) {
+        let (in_a_row, is_last) = (self.trust.rejected + self.aside.len(), self.pieces.is_empty());
+        let Trust { taken, rests, .. } = self.trust;
+        if took {
+            self.trust = Trust { taken: true, ..Trust::default() };
+            match rests {
+                0 => heard.rejected.append(&mut self.aside),
+                _ => self.put_back(true),
+            }
+        } else if is_last && taken && rests == 0 && in_a_row < SEVERAL {
+            self.trust.rejected = in_a_row;
+            heard.rejected.append(&mut self.aside);
+        } else if let Some(Rejected { why, .. }) = self.aside.last()
+            && (is_last || self.aside.len() >= SEVERAL * (rests + 1))
+        {
+            let why = format!(
+                "{why}: so were all of the last {}, none of which is lost; correct url, index, or what that server takes, then it goes on by \
+                 itself",
+                self.aside.len()
+            );
+            heard.wait.get_or_insert(Wait { why, at_least: None, refuses: true });
+            heard.round_over = is_last;
+            self.trust.rests = rests + 1;
+            self.put_back(false);
+        }
+    }
+
+    /// Those that were put aside are sent again before all others.
+    fn put_back(&mut self, refused: bool) {
+        let back = self.aside.drain(..).rev();
+        back.for_each(|aside| self.pieces.push_front(Piece { refused, ..aside.piece }));
     }
 }
 
@@ -211,7 +286,7 @@ mod tests {
             let mut moods = moods.into_iter().chain([7; 4_000]);
             let (mut truth, mut refused, mut rejected) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
             let pieces: Vec<Piece> = ops.iter().zip(1..).map(|((id, removes), seq)| Piece {
-                seq, id: id.to_string(), url: None, removes: *removes, bytes: seq.to_string().into_bytes(),
+                seq, id: id.to_string(), removes: *removes, bytes: seq.to_string().into_bytes(), ..Piece::default()
             }).collect();
             for piece in &pieces {
                 match (piece.removes, never.contains(&piece.id)) {
@@ -220,11 +295,13 @@ mod tests {
                     (false, false) => _ = truth.insert(piece.id.clone(), piece.seq),
                 }
             }
-            // A batch is sent again from its begin, as after a kill, then what follows.
-            let mut taken = 0;
-            for batch_of in pieces.chunks(batch).flat_map(|chunk| [chunk, chunk]) {
-                let mut outbox = Outbox::new(batch_of.to_vec(), batch);
-                while let Some(request) = outbox.request() {
+            // A batch is sent again from its begin, as after a kill, then what follows; one of which nothing is taken with more behind it.
+            let (mut at, mut more, mut is_first, mut trust, mut kept) = (0, batch, true, Trust::default(), Vec::new());
+            while at < pieces.len() {
+                let end = (at + more).min(pieces.len());
+                let mut outbox = Outbox::new(pieces[at..end].to_vec(), batch, trust);
+                let mut is_over = false;
+                while let Some(request) = outbox.request().filter(|_| !is_over) {
                     let of: Vec<Piece> = outbox.pieces.iter().take(request.removes.len()).cloned().collect();
                     prop_assert_eq!((request.first, request.last), (of[0].seq, of[of.len() - 1].seq));
                     prop_assert!(of.len() <= batch);
@@ -233,20 +310,92 @@ mod tests {
                     let heard = outbox.hear(bulk(&answer, &request.removes));
                     let gone = heard.taken + heard.rejected.len() as u64;
                     prop_assert_eq!(outbox.left() as u64 + gone, left as u64, "nothing is lost, nothing twice");
-                    taken += heard.taken;
                     rejected.extend(heard.rejected.iter().map(|r| r.piece.seq));
+                    is_over = heard.round_over;
+                }
+                trust = outbox.trust();
+                if is_over {
+                    kept = outbox.pieces.iter().map(|piece| piece.seq).collect();
+                    more += batch;
+                    if end == pieces.len() {
+                        break;
+                    }
+                } else if !std::mem::take(&mut is_first) {
+                    (at, more, is_first, kept) = (end, batch, true, Vec::new());
                 }
             }
             prop_assert_eq!(server.docs, truth);
+            rejected.extend(kept);
             prop_assert_eq!(&rejected, &refused);
-            prop_assert_eq!(taken, 2 * (pieces.len() - refused.len()) as u64);
+        }
+    }
+
+    fn piece(seq: u64) -> Piece {
+        Piece { seq, bytes: vec![b'x'], ..Piece::default() }
+    }
+
+    /// Sends a batch to a server that refuses some, until all is done or so many rests were needed: what was taken, rejected, and the rests.
+    fn sent(outbox: &mut Outbox, rests: usize, refuses: impl Fn(u64) -> bool) -> (Vec<u64>, Vec<u64>, usize) {
+        let (mut taken, mut rejected, mut rested) = (Vec::new(), Vec::new(), 0);
+        while let Some(request) = outbox.request().filter(|_| rested < rests) {
+            let all = request.first..=request.last;
+            let verdict = match all.clone().any(&refuses) {
+                true => Verdict::Fewer { status: 400, why: "400 no".into() },
+                false => Verdict::Taken,
+            };
+            let heard = outbox.hear(verdict);
+            taken.extend(all.take(heard.taken.try_into().unwrap()));
+            rejected.extend(heard.rejected.iter().map(|refused| refused.piece.seq));
+            if let Some(wait) = heard.wait {
+                assert!(wait.refuses && wait.why.starts_with("400 no: so were all of the last "), "{wait:?}");
+                rested += 1;
+            }
+        }
+        (taken, rejected, rested)
+    }
+
+    #[test]
+    fn a_server_that_refuses_all_is_sent_it_again_after_rests_and_none_is_rejected_when_it_is_mended() {
+        for (rests, rejected) in [(1, 0), (2, 2), (7, 0)] {
+            let before = Trust { taken: rejected > 0, rejected, rests: 0 };
+            let mut outbox = Outbox::new((1..=12).map(piece).collect(), 12, before);
+            assert_eq!(sent(&mut outbox, rests, |_| true), (vec![], vec![], rests), "{before:?}");
+            assert_eq!((outbox.left(), outbox.trust()), (12, Trust { rests, ..before }));
+            assert_eq!(outbox.request().map(|request| request.first), Some(1), "in order");
+            assert_eq!(sent(&mut outbox, 9, |_| false), ((1..=12).collect(), vec![], 0), "{before:?}");
+        }
+        // It is mended while it is asked, between the third and the fourth.
+        let mut outbox = Outbox::new((1..=12).map(piece).collect(), 1, Trust { rests: 1, ..Trust::default() });
+        for seq in 1..=3 {
+            outbox.hear(Verdict::Fewer { status: 400, why: format!("{seq}") });
+        }
+        let (mut taken, rejected, rests) = sent(&mut outbox, 9, |_| false);
+        taken.sort_unstable();
+        assert_eq!((taken.len(), rejected.len(), rests), (12, 0, 0));
+    }
+
+    #[test]
+    fn only_what_is_refused_amid_others_that_are_taken_is_rejected() {
+        let bad = |seq| seq == 3 || (10..=18).contains(&seq);
+        let mut outbox = Outbox::new((1..=24).map(piece).collect(), 24, Trust::default());
+        let (taken, rejected, rests) = sent(&mut outbox, 9, bad);
+        assert_eq!(rejected, (1..=24).filter(|seq| bad(*seq)).collect::<Vec<_>>());
+        assert_eq!((taken.len(), rests, outbox.left()), (14, 1, 0));
+        // The only one of a batch: as the server did before.
+        for (trust, is_rejected) in [
+            (Trust::default(), false),
+            (Trust { taken: true, ..Trust::default() }, true),
+            (Trust { taken: true, rejected: SEVERAL - 1, rests: 0 }, false),
+        ] {
+            let mut outbox = Outbox::new(vec![piece(1)], 500, trust);
+            let heard = outbox.hear(Verdict::Fewer { status: 413, why: "413".into() });
+            assert_eq!((heard.rejected.len() == 1, heard.round_over), (is_rejected, !is_rejected), "{trust:?}");
         }
     }
 
     #[test]
     fn a_request_that_is_too_large_is_halved_until_one_alone_is_rejected_and_grows_again() {
-        let piece = |seq: u64| Piece { seq, bytes: vec![b'x'], ..Piece::default() };
-        let mut outbox = Outbox::new((1..=8).map(piece).collect(), 8);
+        let mut outbox = Outbox::new((1..=8).map(piece).collect(), 8, Trust::default());
         let too_large = || Verdict::Fewer { status: 413, why: "413".into() };
         let mut sizes = Vec::new();
         for verdict in [too_large(), too_large(), too_large(), too_large(), Verdict::Taken, Verdict::Taken] {
@@ -255,10 +404,10 @@ mod tests {
             assert!(heard.wait.is_none(), "it is not the server that is to be waited for");
             assert_eq!(
                 heard.rejected.iter().map(|r| r.piece.seq).collect::<Vec<_>>(),
-                if sizes.len() == 4 { vec![1] } else { vec![] }
+                if sizes.len() == 5 { vec![1] } else { vec![] }
             );
         }
-        assert_eq!((sizes, outbox.left()), (vec![8, 4, 2, 1, 2, 4], 1));
+        assert_eq!((sizes, outbox.left()), (vec![8, 4, 2, 1, 1, 2], 4));
         outbox.hear(Verdict::Taken);
         assert_eq!(outbox.request(), None);
     }

@@ -21,6 +21,8 @@ names! {
         Waiting = "waiting";
         /// Its server is away, or takes nothing: it is tried again.
         Away = "away";
+        /// Its server answers, and refuses whatever it is sent: something is to be corrected, and it is tried again.
+        Refused = "refused";
         /// Rests while the disk is low.
         Held = "held";
         /// Rests after something went wrong here.
@@ -52,6 +54,8 @@ pub struct Told {
     pub failures: u64,
     /// Since when nothing is taken.
     pub away_since: Option<UnixMillis>,
+    /// Since when it waits for the answer to a request.
+    pub asked_since: Option<UnixMillis>,
     /// It was away, and has not caught up yet.
     pub catches_up: bool,
     /// What went wrong last; none once it is over.

@@ -6,8 +6,8 @@ use super::keys::{
 };
 use super::schema::Family;
 use super::values::{
-    self, ClockState, Consumers, Counters, FeedLog, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts,
-    RunState, Unsynced, UnsyncedLines, Value,
+    self, CardSettings, ClockState, Consumers, Counters, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
+    OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
 
@@ -82,6 +82,7 @@ meta_records! {
     LiveSettings(()) => |()| MetaKey::Settings;
     FeedLog(()) => |()| MetaKey::Feed;
     Consumers(()) => |()| MetaKey::Consumers;
+    CardSettings(()) => |()| MetaKey::Cards;
     Counters(CrawlId) => MetaKey::Counters;
     JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);
     OrderedHosts(CrawlId) => MetaKey::Orders;

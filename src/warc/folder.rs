@@ -21,6 +21,17 @@ pub fn is_claimed(dir: &Path) -> bool {
     dir.join(NOTE).exists()
 }
 
+/// Refuses an archive folder that is another than before: mistyped, or a disk that is not mounted. `captures`: how many are in it.
+///
+/// # Errors
+/// [`WarcError::Unclaimed`].
+pub fn claimed_before(dir: &Path, captures: u64) -> Result<(), WarcError> {
+    match captures > 0 && !is_claimed(dir) {
+        true => Err(WarcError::Unclaimed { dir: dir.to_owned(), captures }),
+        false => Ok(()),
+    }
+}
+
 /// The note of whose a folder is, when it is somebody's.
 pub fn owner(dir: &Path) -> Option<PathBuf> {
     let note = dir.join(NOTE);

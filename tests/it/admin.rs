@@ -55,6 +55,17 @@ impl Running {
         self.let_in(&format!("{head}{more}\r\n{body}"))
     }
 
+    pub fn put(&self, path: &str, body: &str) -> (u16, String) {
+        let (at, length) = (self.at, body.len());
+        let head = format!("PUT {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        self.let_in(&format!("{head}Content-Type: application/json\r\n\r\n{body}"))
+    }
+
+    /// A request as typed, which may get no answer.
+    pub fn ask(&self, request: &str) {
+        ask(self.at, request);
+    }
+
     /// Asked in a loop on a fast machine, the endpoint says 429 at some time: it is asked again, as it says itself.
     fn let_in(&self, request: &str) -> (u16, String) {
         let answer = || Some(ask(self.at, request)).filter(|answer| answer.0 != 429);

@@ -143,8 +143,9 @@ fn config_init_check_and_show_fit_together() {
     }
     write("crawl.seeds = [\"http://127.0.0.1/\"]\n[[credentials]]\nurl = \"http://a.test/\"\ntoken_file = \"gone\"\n");
     let checked = lycosa(folder.path(), &["config", "check", "own.toml"]);
-    let note = "note: a run on this machine would not start: credentials[0]: cannot read gone";
-    assert!(code(&checked) == 0 && stdout(&checked).contains(note), "{}", stdout(&checked));
+    let told = "own.toml: a run on this machine would not start: credentials[0]: cannot read gone";
+    assert!(code(&checked) == 1 && stderr(&checked).contains(told), "{}", stderr(&checked));
+    assert_eq!(stdout(&checked), "", "one verdict");
     let mut with_environment = Command::new(env!("CARGO_BIN_EXE_lycosa"));
     with_environment.current_dir(folder.path()).args(["check-config", "lycosa.toml"]);
     let wrong = with_environment.env("LYCOSA_FETCH__CONCURRENCY", "none").output().unwrap();

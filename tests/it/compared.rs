@@ -298,6 +298,8 @@ fn two_captures_are_compared_by_their_blocks_while_the_crawl_runs_and_at_rest_or
     assert!(code == 0 && told.contains("\n- 十石。\n+ 台上。\n"), "{told}");
     assert!(!told.contains('\u{1b}'), "no colours where there is no terminal: {told}");
     assert_eq!(at_rest(&["a.test/fresh"]).0, 1);
+    let (code, told) = at_rest(&["a.test/never"]);
+    assert!(code == 1 && told.contains("crawl.jsonl of the data folder") && !told.contains("ctl"), "{told}");
     assert_eq!(at_rest(&["a.test/edited", "--from", "x"]).0, 2);
     for file in std::fs::read_dir(data.join("warc")).unwrap() {
         let file = file.unwrap().path();

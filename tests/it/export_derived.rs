@@ -10,29 +10,49 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use lycosa::testweb::TestWebConfig;
+use lycosa::testweb::robots::RobotsMode;
 use serde_json::Value;
 
 use crate::admin::Running;
 use crate::sandbox::{Sandbox, program, scale, until};
 use crate::site::{Site, none, page};
 
-const SETTINGS: &str = "fetch.concurrency = 16\npoliteness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\n\
+// The name is one that the queries of Common Crawl ask for.
+pub const SETTINGS: &str = "crawl.name = \"CC-MAIN-2018-05\"\nfetch.concurrency = 16\npoliteness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\n\
     store.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
 
-/// A crawl that has ended, of pages, redirects and pages with the content of others.
+/// A crawl that has ended: of pages in two charsets and three framings, redirects, errors and pages with the content of others.
 fn crawled() -> Sandbox {
-    let web =
-        TestWebConfig { hosts: 6, pages: 40 * scale(), duplicates: 0.1, redirects: 0.1, ..TestWebConfig::default() };
+    let web = TestWebConfig {
+        hosts: 6,
+        pages: 40 * scale(),
+        duplicates: 0.1,
+        redirects: 0.1,
+        errors: 0.05,
+        error_status: vec![404, 410],
+        robots: RobotsMode::Allow,
+        gzip: 0.3,
+        chunked: 0.3,
+        until_eof: 0.1,
+        gbk: 0.3,
+        unicode: 0.1,
+        queries: 0.2,
+        canonical: 0.2,
+        base: 0.1,
+        kinds: 0.1,
+        ..TestWebConfig::default()
+    };
     let mut sandbox = Sandbox::new(web, SETTINGS);
     sandbox.finish();
     sandbox
 }
 
 /// Makes an export, and gives its place and its manifest.
-fn export(sandbox: &Sandbox, format: &str, name: &str, options: &[&str]) -> (PathBuf, Value) {
+pub fn export(sandbox: &Sandbox, format: &str, name: &str, options: &[&str]) -> (PathBuf, Value) {
     let to = sandbox.beside(name);
     let mut command = program();
     command.args(["export", format, "--no-progress", "--data"]).arg(sandbox.data()).arg("--to").arg(&to).args(options);
+    command.arg("--config").arg(sandbox.config_file());
     let done = command.output().unwrap();
     assert!(
         done.status.success(),
@@ -56,7 +76,7 @@ fn read(sandbox: &Sandbox, form: &str, export: &Path) -> Value {
 }
 
 /// Every file of a folder, or the one file, with its bytes.
-fn bytes(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn bytes(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     if path.is_file() {
         return [(PathBuf::new(), fs::read(path).unwrap())].into();
     }
@@ -197,4 +217,49 @@ fn duckdb_reads_the_table_and_each_row_leads_to_its_record() {
     let (rights, _) = export(&sandbox, "parquet", "rights.parquet", &["--rights"]);
     let found = read(&sandbox, "parquet", &rights);
     assert_eq!((&found["columns"], &found["robots"]), (&41.into(), &6.into()), "a robots.txt for each host: {found}");
+}
+
+#[test]
+#[ignore = "`make soak-index` runs it: LYCOSA_READERS names a Python with tests/tools/readers.txt"]
+fn each_format_is_read_without_a_fault_by_the_programs_that_it_is_for() {
+    let sandbox = crawled();
+    let folder = sandbox.beside("out");
+    fs::create_dir(&folder).unwrap();
+    let made = |format: &str, name: &str, options: &[&str]| {
+        let (_, manifest) = export(&sandbox, format, &format!("out/{name}"), options);
+        assert_eq!(manifest["counts"]["unread"], 0, "{manifest}");
+        manifest["counts"].clone()
+    };
+    let all = made("jsonl", "pages.jsonl.gz", &["--all", "--text", "--links", "--rights"]);
+    let lines = made("cdxj", "index.cdxj", &["--all"]);
+    let copied = made("warc", "warcs", &["--all"]);
+    made("wacz", "site.wacz", &["--text"]);
+    let (wet, wat) = (made("wet", "wet", &[]), made("wat", "wat", &[]));
+    let rows = made("parquet", "pages.parquet", &["--rights"]);
+    let (graph, maps) = (made("links", "host", &[]), made("sitemap", "maps", &[]));
+    let files = made("mirror", "mirror", &[]);
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export_programs.py");
+    let readers = std::env::var("LYCOSA_READERS").expect("run this with `make soak-index`");
+    let done = Command::new(readers).arg(script).arg(&folder).arg(sandbox.data().join("warc")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    eprintln!("read by other programs: {found}");
+    for (program, count) in [
+        ("/jq", &all["pages"]),
+        ("/pyarrow", &rows["of_format"]["rows"]),
+        ("/wacz", &true.into()),
+        ("/fastwarc/wet/conversion", &wet["of_format"]["records"]),
+        ("/fastwarc/wat/metadata", &wat["of_format"]["records"]),
+        ("/fastwarc/warcs/metadata", &copied["pages"]),
+        ("/pywb_indexes", &copied["pages"]),
+        ("/pywb_replays", &copied["pages"]),
+        ("/archive_replays", &lines["of_format"]["lines"]),
+        ("/xmllint", &maps["pages"]),
+        ("/networkx", &graph["of_format"]["edges"]),
+    ] {
+        assert_eq!(found.pointer(program), Some(count), "{program} of {found}");
+    }
+    assert!(found["linkchecker"].as_u64() >= files["of_format"]["files"].as_u64(), "{found} {files}");
+    assert!(found["fastwarc"]["warcs"]["revisit"].as_u64() > Some(0), "{found}");
 }

@@ -1,6 +1,8 @@
 //! The feed of the real daemon: followed while it is killed, put back to a checkpoint, read under a name, kept for whoever holds (I10).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
@@ -8,7 +10,7 @@ use serde_json::Value;
 
 use crate::admin::Running;
 use crate::checkpoint::{ask, assert_is_the_truth, larger, on, sandbox, until_requests};
-use crate::sandbox::{Sandbox, scale, until};
+use crate::sandbox::{Sandbox, program, scale, until};
 use crate::site::{Site, none, page};
 
 fn json(answer: &(u16, String)) -> Value {
@@ -225,8 +227,21 @@ fn lines_and_pages_say_the_same_of_each_page_and_both_can_be_narrowed() {
     what_is_read_again_is_what_an_export_has(&sandbox, &crawl, lines.len());
     let metrics = crawl.get("/metrics").1;
     assert!(metrics.contains(&format!("\nlycosa_feed_entries {}\n", truth.len())), "{metrics}");
+    let entry = |line: &str| -> Value { serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")) };
+    // Whoever follows is left with entries alone, and told how to go on.
+    let mut follow = program();
+    follow.args(["ctl", "--admin", &crawl.at.to_string(), "--json", "feed", "--follow"]);
+    let mut follow = follow.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut shown: Vec<Value> = lines.by_ref().take(truth.len()).map(|line| entry(&line)).collect();
     assert_eq!(crawl.ctl(&["stop"]).0, 0);
     crawl.end();
+    shown.extend(lines.map(|line| entry(&line)));
+    assert!(shown.len() == truth.len() && shown.iter().all(|line| line["seq"].is_u64()), "{:?}", shown.last());
+    let ended = follow.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr);
+    let next = format!("go on with: lycosa ctl feed --after {} --log ", truth.len());
+    assert!(ended.status.code() == Some(1) && told.contains(&next), "{told}");
 }
 
 /// Lines and pages with all that can be included are the lines of the export.

@@ -48,6 +48,8 @@ mod hubs;
 mod index;
 #[cfg(feature = "faults")]
 mod kill;
+#[cfg(all(feature = "rocksdb", feature = "search"))]
+mod known_items;
 mod ledger;
 mod limits;
 #[cfg(feature = "rocksdb")]
@@ -58,6 +60,8 @@ mod marks;
 mod matrix;
 mod memory;
 mod metrics;
+#[cfg(feature = "rocksdb")]
+mod mirror;
 mod names;
 mod nearer;
 mod openapi;

@@ -33,7 +33,7 @@ const OTHERS: [&str; 3] = [
 ];
 
 /// A page: its path, media type and bytes.
-type Served = BTreeMap<String, (String, Vec<u8>)>;
+pub type Served = BTreeMap<String, (String, Vec<u8>)>;
 
 fn pages() -> Option<Served> {
     let docs = std::env::var_os("LYCOSA_PAGES").map(std::path::PathBuf::from).filter(|p| p.join("complete").exists());
@@ -81,7 +81,7 @@ fn links(pages: &Served) -> String {
     pages.keys().map(|path| format!("<a href=\"{path}\">x</a> ")).collect()
 }
 
-fn serve(pages: Served) -> Site {
+pub fn serve(pages: Served) -> Site {
     Site::http(move |_, path| -> Vec<u8> {
         let (kind, body) = match pages.get(path) {
             Some((kind, body)) => (kind.clone(), body.clone()),
@@ -96,7 +96,7 @@ fn serve(pages: Served) -> Site {
 }
 
 /// A crawl of a site, with its index.
-fn sandbox(site: &Site) -> Sandbox {
+pub fn sandbox(site: &Site) -> Sandbox {
     Sandbox::alone(&format!(
         "crawl.seeds = [\"http://pages.test/\"]\ncrawl.max_depth = 1\nadmin.listen = \"127.0.0.1:0\"\nnet.allow = [\"127.0.0.1/32:{}\"]\n\
          dns.overrides = {{ \"*.test\" = \"{}\" }}\ndisk.pause_below = \"1MB\"\ndisk.reserve = 0\nlog.level = \"info\"\n\
@@ -301,6 +301,7 @@ fn the_endpoint_searches_while_it_crawls_after_a_kill_too_and_says_what_is_missi
         ("search?q=x&limit=101", 400, "expected 1 to 100"),
         ("search?q=x&cursor=zz", 400, "cursor"),
         ("search?q=x&limit=0", 400, "expected 1 to 100"),
+        ("links?url=http://pages.test/3&limit=101", 400, "expected 1 to 100"),
         ("links?url=http://pages.test/3&direction=both", 400, "in or out"),
         ("links?url=http://pages.test/3&direction=in", 200, "http://pages.test/2"),
         ("links?url=pages.test/3&direction=out", 200, "http://pages.test/4"),
@@ -315,6 +316,11 @@ fn the_endpoint_searches_while_it_crawls_after_a_kill_too_and_says_what_is_missi
         code == 0 && told.contains("http://pages.test/2  \"next\"") && told.contains("linked from 2 pages"),
         "{told}"
     );
+    let (code, told) = crawl.ctl(&["links", "http://pages.test/3", "--limit", "1"]);
+    let next = told.lines().find_map(|line| line.strip_prefix("more: --cursor ")).unwrap_or_else(|| panic!("{told}"));
+    assert!(code == 0 && told.lines().count() == 3, "{told}");
+    let (code, rest) = crawl.ctl(&["links", "http://pages.test/3", "--cursor", next]);
+    assert!(code == 0 && !rest.contains("more: ") && rest.lines().next() != told.lines().next(), "{rest}");
     // The card of a page says of its links what a hit does.
     let view = search(&crawl, "number7", 1);
     let page: Value = serde_json::from_str(&crawl.get("/api/v1/page?url=pages.test/7&include=card").1).unwrap();
@@ -350,4 +356,56 @@ fn the_endpoint_searches_while_it_crawls_after_a_kill_too_and_says_what_is_missi
     assert!(view["hits"][0]["why"].as_array().unwrap().len() > 3, "{view}");
     crawl.daemon.signal(Signal::SIGTERM);
     crawl.end();
+}
+
+#[test]
+fn kinds_of_a_language_ruby_and_the_words_of_a_crawl_are_found_without_its_configuration() {
+    let page = |path: &str, text: &str| (path.to_owned(), ("text/html".to_owned(), text.as_bytes().to_vec()));
+    let spiders = "狼蛛科动物不结网。狼蛛科动物在地上跑。人们看见狼蛛科动物，狼蛛科动物也看见人们。";
+    let ruby = "<html lang=ja><meta charset=utf-8><p><ruby>蜘<rp>(</rp><rt>く</rt><rp>)</rp>蛛<rp>(</rp><rt>も</rt><rp>)</rp></ruby>の\
+                <ruby>図鑑<rt>ずかん</ruby>を髙﨑さんが読む。";
+    let site = serve(Served::from([
+        page("/tw", &format!("<html lang=zh-Hant-TW><meta charset=utf-8><title>台灣</title><p>{spiders}")),
+        page("/cn", &format!("<html lang=zh_cn><meta charset=utf-8><p>{spiders}二")),
+        page("/zh", &format!("<html lang=zh><meta charset=utf-8><p>{spiders}三")),
+        page("/ruby", ruby),
+    ]));
+    let words = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(words.path(), "# spiders\n狼蛛科动物\n").unwrap();
+    let mut sandbox = sandbox(&site);
+    sandbox.also(&format!("index.dictionary = {:?}\nindex.keywords = \"first\"\n", words.path()));
+    sandbox.finish();
+    for (query, wanted) in [
+        ("lang:zh", &["/cn", "/tw", "/zh"][..]),
+        ("lang:zh-TW", &["/tw"]),
+        ("lang:zh-hant", &["/tw"]),
+        ("lang:zh-Hant-TW", &["/tw"]),
+        ("lang:zh-CN", &["/cn"]),
+        ("lang:zh-HK", &[]),
+        ("lang:ja", &["/ruby"]),
+        ("\"蜘蛛の図鑑を\"", &["/ruby"]),
+        ("ずかん", &["/ruby"]),
+        ("\"くも\"", &["/ruby"]),
+        ("\"高崎さん\"", &["/ruby"]),
+    ] {
+        let mut hits = paths(&found(&sandbox, query, &[]));
+        hits.sort();
+        assert_eq!(hits, wanted, "{query}");
+    }
+    // Words and keywords are those of the crawl, without and with its file.
+    let data = sandbox.data();
+    let searched = run(&[&"search" as &dyn AsRef<std::ffi::OsStr>, &"狼蛛科动物", &"--data", &data], None).done();
+    assert!(searched.contains("3 pages"), "{searched}");
+    let (config, to) = (sandbox.config_file(), sandbox.beside("cards.jsonl"));
+    let exported = |more: &[&dyn AsRef<std::ffi::OsStr>]| {
+        let of: [&dyn AsRef<std::ffi::OsStr>; 7] = [&"export", &"jsonl", &"--force", &"--data", &data, &"--to", &to];
+        run(&[&of[..], more].concat(), None).done();
+        std::fs::read_to_string(&to).unwrap()
+    };
+    let (without, with) = (exported(&[]), exported(&[&"--config", &config]));
+    assert_eq!(without, with);
+    let lines: Vec<Value> = without.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let card = |path: &str| &lines.iter().find(|line| line["url"].as_str().unwrap().ends_with(path)).unwrap()["card"];
+    assert_eq!(card("/zh")["keywords"][0]["word"], "狼蛛科动物", "{without}");
+    assert_eq!(card("/tw")["keywords"].as_array().unwrap().len(), 1, "the title's alone: {without}");
 }

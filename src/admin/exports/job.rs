@@ -23,8 +23,10 @@ use crate::export::{self, Asked, ExportError, Far, Manifest, Owner, Shape, Sourc
 const KIND: &str = "export";
 /// Exports listed.
 const LISTED: usize = 1_000;
-/// Longest manifest read, bytes: a thousand types and a hundred pages with long names.
-const MANIFEST: u64 = 4 << 20;
+/// Longest manifest read, bytes: a mirror names each of its files, with some 150 bytes.
+const MANIFEST: u64 = 64 << 20;
+/// Files listed of an export; its manifest names all.
+const FILES: usize = 1_000;
 /// Bytes of a file sent at a time.
 const PIECE: u64 = 256 << 10;
 /// Longest rest at a time.
@@ -148,8 +150,9 @@ pub(super) fn list(node: &Node) -> Result<Vec<ExportView>, ControlError> {
 }
 
 fn view(dir: &Path, name: String) -> Option<ExportView> {
-    let Manifest { format, feed, counts, files, .. } = manifest(dir, &name)?;
-    let bytes = files.iter().map(|file| file.bytes).sum();
+    let Manifest { format, feed, counts, mut files, .. } = manifest(dir, &name)?;
+    let (bytes, file_count) = (files.iter().map(|file| file.bytes).sum(), files.len() as u64);
+    files.truncate(FILES);
     Some(ExportView {
         name,
         format,
@@ -158,18 +161,23 @@ fn view(dir: &Path, name: String) -> Option<ExportView> {
         bytes,
         log: feed.log,
         last: feed.last,
+        file_count,
         files,
     })
 }
 
-/// What it holds; none of what is no export.
-fn manifest(dir: &Path, name: &str) -> Option<Manifest> {
-    let path = match dir.join(name) {
+/// Where its manifest lies.
+fn manifest_of(dir: &Path, name: &str) -> PathBuf {
+    match dir.join(name) {
         path if path.is_dir() => path.join(out::MANIFEST),
         _ => dir.join(format!("{name}.{}", out::MANIFEST)),
-    };
+    }
+}
+
+/// What it holds; none of what is no export.
+fn manifest(dir: &Path, name: &str) -> Option<Manifest> {
     let mut text = Vec::new();
-    own::open(&path, |how| how.read(true)).ok()?.take(MANIFEST).read_to_end(&mut text).ok()?;
+    own::open(&manifest_of(dir, name), |how| how.read(true)).ok()?.take(MANIFEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
@@ -195,6 +203,7 @@ pub(super) fn open(node: &Node, name: &str, file: Option<&str>) -> Result<Opened
     let files = manifest(&dir, checked(name)?).ok_or_else(absent)?.files;
     let names = || files.iter().take(100).map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
     let path = match (dir.join(name), file) {
+        (_, Some(out::MANIFEST)) => manifest_of(&dir, name),
         (path, None) if !path.is_dir() => path,
         (path, Some(file)) if path.is_dir() && files.iter().any(|known| known.name == file) => path.join(file),
         (_, None) => return Err(ControlError::Invalid(format!("file: {name} is a folder with {}", names()))),

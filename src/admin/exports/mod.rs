@@ -76,7 +76,9 @@ pub struct ExportView {
     pub log: String,
     /// The last entry that was looked at: `after` of the next.
     pub last: u64,
-    /// Its files.
+    /// How many files it has.
+    pub file_count: u64,
+    /// The first thousand of them; its `MANIFEST.json` names all.
     pub files: Vec<FileSaid>,
 }
 
@@ -84,7 +86,7 @@ pub struct ExportView {
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichFile {
-    /// Of an export that is a folder: the name of one of its files.
+    /// Of an export that is a folder: the name of one of its files. Of any: `MANIFEST.json`.
     file: Option<String>,
 }
 

@@ -135,7 +135,8 @@ impl Asked {
             Stand::Here => Begin::After(after),
             Stand::Other { common } => {
                 let detail = format!(
-                    "this is the feed {0}, whose entries end at {high}, and {after} is of another: the crawl was put back to a former state. \
+                    "this is the feed {0}, whose entries end at {high}, and {after} is of another: the crawl was put back to a former state, or number or log are \
+                     of another crawl. \
                      Up to {common} both are the same; go on with after={common}&log={0}",
                     hex(&log)
                 );

@@ -5,13 +5,15 @@ pub mod command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::{Data, Path, Payload};
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Path, Payload, Query};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::body::{json, nothing};
 use super::bounded::ordered;
 use super::control::ControlError;
+use super::erasures::{self, ErasureView, Purge};
 use super::jobs::JobView;
 use super::problem::{Answer, Refusal, ok};
 use crate::base::time::{UnixMillis, millis};
@@ -61,6 +63,9 @@ pub struct HostOrdered {
     /// The job that goes through its URLs, if there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub job: Option<JobView>,
+    /// What is to be erased, if that was ordered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub erasure: Option<ErasureView>,
 }
 
 fn yes() -> bool {
@@ -106,12 +111,35 @@ commands! {
     resume "/api/v1/hosts/{host}/resume" => HostOrder::Resume;
     /// Turns away what is queued of the host, as a job (rejected: `dropped`).
     drop_queue "/api/v1/hosts/{host}/drop" => HostOrder::Drop;
-    /// Blocks the host for good: nothing of it is requested or queued any more; a job turns away its queue (`blocked`).
-    block "/api/v1/hosts/{host}/block" => HostOrder::Block;
     /// Takes the block back: links to the host that are found from now on are queued again.
     unblock "/api/v1/hosts/{host}/unblock" => HostOrder::Unblock;
     /// Queues what was fetched of the host once more, as a job; older captures are kept.
     recrawl "/api/v1/hosts/{host}/recrawl" => HostOrder::Recrawl;
+}
+
+/// What else becomes of a host that is blocked.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Blocking {
+    /// `own`: everything that was received from it, and all that is keyed by it, is erased. For that the crawl closes its files and begins anew
+    /// in the same process; meanwhile the endpoint answers 503 and says how far it is. It cannot be taken back.
+    #[param(inline)]
+    purge: Option<Purge>,
+}
+
+/// Blocks the host for good: nothing of it is requested or queued any more; a job turns away its queue (`blocked`).
+#[utoipa::path(post, path = "/api/v1/hosts/{host}/block", tag = "hosts",
+    params(("host" = String, Path, description = "a host name, as in its URLs", example = "example.org"), Blocking),
+    responses(
+        (status = 200, body = HostOrdered), (status = 202, body = HostOrdered, description = "It is to be erased, too."),
+        Refusal<400>, Refusal<404>, Refusal<409>, Refusal<413>, Refusal<503>,
+))]
+pub(super) async fn block(host: Path<String>, also: Query<Blocking>, payload: Payload, node: Data<Node>) -> Answer {
+    nothing(payload).await?;
+    let Some(Purge::Own) = also.purge else { return carried_out(node, host, HostOrder::Block).await };
+    let ordered =
+        ordered(erasures::purge(Arc::clone(&node), &host), "`lycosa ctl status`, and `lycosa ctl erasures`").await?;
+    Ok(HttpResponse::Accepted().json(ordered))
 }
 
 /// Sets the least gap between two requests to the host; `null` takes it back to the settings. A Crawl-delay of robots.txt

@@ -16,6 +16,7 @@ use super::search::views::Linked;
 use super::urls::UrlQuery;
 use super::views::CaptureView;
 use crate::crawl::node::Node;
+pub use query::EXPLAINED;
 pub use snapshot::{Form, Snapshot};
 
 /// Which captures.

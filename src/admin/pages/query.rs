@@ -100,9 +100,12 @@ impl From<StoredError> for Problem {
     }
 }
 
+/// Where a running crawl says why there is no capture.
+pub const EXPLAINED: &str = "`lycosa ctl explain` says why";
+
 pub(super) fn absent(target: &Target, at: Option<u64>) -> ControlError {
     let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
-    ControlError::Absent(format!("there is no capture of {}{time}; `lycosa ctl explain` says why", target.url))
+    ControlError::Absent(format!("there is no capture of {}{time}; {EXPLAINED}", target.url))
 }
 
 fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, Problem> {

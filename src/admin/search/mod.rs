@@ -13,6 +13,7 @@ use utoipa::IntoParams;
 
 use super::bounded::reading;
 use super::control::ControlError;
+#[cfg(feature = "search")]
 use super::paging::Paging;
 use super::problem::{Answer, Refusal, ok};
 use crate::crawl::node::Node;
@@ -26,6 +27,9 @@ const WAITING: usize = 8;
 /// Hits when nothing is said, and at most.
 #[cfg(feature = "search")]
 const HITS: (usize, usize) = (10, 100);
+/// Links likewise; for the text of each the page is read that it stands on.
+#[cfg(feature = "search")]
+const LINKS: (usize, usize) = (50, 100);
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -54,6 +58,11 @@ pub(super) struct LinksQuery {
     url: String,
     /// `in`: pages that link to it; `out`: those that it links to.
     direction: Option<String>,
+    /// At most so many pages: 50 by itself, 100 at most, for each is read again.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+    /// Where to go on: `next` of the answer before.
+    cursor: Option<String>,
 }
 
 /// The turns of those who search.
@@ -94,19 +103,14 @@ pub(super) async fn search(query: Query<SearchQuery>, node: Data<Node>, turns: D
 }
 
 /// Pages that link to one, or that it links to.
-#[utoipa::path(get, path = "/api/v1/links", tag = "index", params(LinksQuery, Paging), responses(
+#[utoipa::path(get, path = "/api/v1/links", tag = "index", params(LinksQuery), responses(
     (status = 200, body = LinksView), Refusal<400>, Refusal<409>, Refusal<503>,
 ))]
-pub(super) async fn links(
-    query: Query<LinksQuery>,
-    paging: Query<Paging>,
-    node: Data<Node>,
-    turns: Data<Turns>,
-) -> Answer {
+pub(super) async fn links(query: Query<LinksQuery>, node: Data<Node>, turns: Data<Turns>) -> Answer {
     let turn = turns.turn().await?;
     ok(reading(move || {
         let _turn = turn;
-        linked(&node, &query, &paging)
+        linked(&node, &query)
     })
     .await?)
 }
@@ -121,23 +125,19 @@ fn found(node: &Node, query: &SearchQuery) -> Result<SearchView, ControlError> {
         ControlError::Invalid(format!("sort={name}: expected one of {}", all.join(", ")))
     };
     let sort = Sort::named(name).ok_or_else(unknown)?;
-    let limit = match query.limit.unwrap_or(HITS.0) {
-        limit if (1..=HITS.1).contains(&limit) => limit,
-        limit => return Err(ControlError::Invalid(format!("limit={limit}: expected 1 to {}", HITS.1))),
-    };
-    let from = offset(&Paging { limit: None, cursor: query.cursor.clone() })?;
+    let (from, limit) = (offset(query.cursor.clone())?, limited(query.limit, HITS)?);
     let (now, explain) = (node.clock.date(), query.explain.is_some_and(|explain| explain > 0));
     asked(node, |asking| asking.search(&answer::Question { text: &query.q, now, sort, from, limit, explain }))
 }
 
 #[cfg(feature = "search")]
-fn linked(node: &Node, query: &LinksQuery, paging: &Paging) -> Result<LinksView, ControlError> {
+fn linked(node: &Node, query: &LinksQuery) -> Result<LinksView, ControlError> {
     let out = match query.direction.as_deref().unwrap_or("in") {
         "in" => false,
         "out" => true,
         other => return Err(ControlError::Invalid(format!("direction={other}: expected in or out"))),
     };
-    let (from, limit) = (offset(paging)?, paging.limit()?.min(HITS.1));
+    let (from, limit) = (offset(query.cursor.clone())?, limited(query.limit, LINKS)?);
     asked(node, |asking| asking.links(&query.url, out, from, limit))
 }
 
@@ -151,10 +151,19 @@ pub(super) fn linked_of(node: &Node, url: &PageUrl, out_links: u64) -> Option<Li
     Some(Linked { in_links, in_external, priority })
 }
 
+/// How many are wanted, by what is meant when nothing is said and the most.
+#[cfg(feature = "search")]
+fn limited(limit: Option<usize>, (usual, most): (usize, usize)) -> Result<usize, ControlError> {
+    match limit.unwrap_or(usual) {
+        limit if (1..=most).contains(&limit) => Ok(limit),
+        limit => Err(ControlError::Invalid(format!("limit={limit}: expected 1 to {most}"))),
+    }
+}
+
 /// How many are left out at the beginning.
 #[cfg(feature = "search")]
-fn offset(paging: &Paging) -> Result<usize, ControlError> {
-    let after = paging.after()?;
+fn offset(cursor: Option<String>) -> Result<usize, ControlError> {
+    let after = Paging { limit: None, cursor }.after()?;
     if after.is_empty() {
         return Ok(0);
     }
@@ -220,7 +229,7 @@ fn found(_: &Node, _: &SearchQuery) -> Result<SearchView, ControlError> {
 }
 
 #[cfg(not(feature = "search"))]
-fn linked(_: &Node, _: &LinksQuery, _: &Paging) -> Result<LinksView, ControlError> {
+fn linked(_: &Node, _: &LinksQuery) -> Result<LinksView, ControlError> {
     Err(without())
 }
 

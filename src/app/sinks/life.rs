@@ -14,9 +14,9 @@ use crate::crawl::node::Node;
 use crate::domain::visit::Visit;
 use crate::export::{Owner, Row, Source};
 use crate::sink::files::{Folder, Part};
-use crate::sink::outbox::Heard;
+use crate::sink::outbox::{Heard, Wait};
 use crate::sink::rejected::{Line, List};
-use crate::sink::{Doing, Outbox, Piece, Served, SinkError, bulk, lines};
+use crate::sink::{Doing, Outbox, Piece, Served, SinkError, Trust, bulk, lines};
 use crate::storage::feed::{self, Item};
 use crate::storage::keys::SeenKey;
 use crate::storage::newest::{Wanted, id, is_old};
@@ -34,6 +34,25 @@ const LONGEST: Duration = Duration::from_secs(300);
 const FULL: usize = 8 << 20;
 /// Most bytes of a record that are read.
 const MOST: u64 = 16 << 20;
+
+/// What a life knows of the server from one batch to the next.
+#[derive(Default)]
+struct Hand {
+    trust: Trust,
+    rest: Rest,
+    /// When, at the end of the run, the server began to take nothing.
+    ends: Option<Stopwatch>,
+}
+
+/// What became of a batch.
+enum Sent {
+    /// All up to this entry is taken or rejected.
+    All(u64),
+    /// None of what is left was taken: it is to be made anew, with what has come since.
+    None,
+    /// The run ends before.
+    RunOver,
+}
 
 /// One life of a sink.
 pub(super) struct Life<'a> {
@@ -73,6 +92,7 @@ impl Life<'_> {
         // Since when it has something to hand on, since when all was to be brought to an end, and when its acknowledgement was looked at.
         let (mut since, mut ends, mut looked): (Option<Stopwatch>, Option<Stopwatch>, _) =
             (None, None, Stopwatch::start());
+        let mut hand = Hand::default();
         loop {
             let last = self.ending.told();
             if last == Some(Last::Now) {
@@ -110,7 +130,11 @@ impl Life<'_> {
             let done = match (self.next((after, shown))?, &folder) {
                 (None, _) => Some(shown),
                 (Some(items), Some(folder)) => self.write(&source, folder, after, items)?,
-                (Some(items), None) => self.send(&source, &log, items)?,
+                (Some(items), None) => match self.send(&source, &log, items, &mut hand)? {
+                    Sent::All(last) => Some(last),
+                    Sent::None => continue,
+                    Sent::RunOver => None,
+                },
             };
             let Some(done) = done else {
                 self.left(shown);
@@ -218,13 +242,14 @@ impl Life<'_> {
         Ok(true)
     }
 
-    /// Makes what is sent of some entries, and sends it. Gives the last of them; none when the run ends before all of it is taken.
+    /// Makes what is sent of some entries, and sends it.
     fn send(
         &self,
         source: &Source<'_>,
         log: &str,
         (items, mut last): (Vec<Item>, u64),
-    ) -> Result<Option<u64>, SinkError> {
+        hand: &mut Hand,
+    ) -> Result<Sent, SinkError> {
         let worked = Stopwatch::start();
         let (mut pieces, mut bytes, mut pages) = (Vec::new(), 0, HashSet::new());
         for item in &items {
@@ -243,8 +268,10 @@ impl Life<'_> {
         }
         self.in_hand.set(None);
         give_way(self.node, self.ending, worked.elapsed());
-        let mut outbox = Outbox::new(pieces, self.section.batch());
-        Ok(self.deliver(&mut outbox, log)?.then_some(last))
+        let mut outbox = Outbox::new(pieces, self.section.batch(), hand.trust);
+        let sent = self.deliver(&mut outbox, log, hand)?;
+        hand.trust = outbox.trust();
+        Ok(sent.unwrap_or(Sent::All(last)))
     }
 
     fn line(&self, source: &Source<'_>, item: &Item) -> Result<Piece, SinkError> {
@@ -281,41 +308,48 @@ impl Life<'_> {
         Ok(Some(bulk::remove(item.number, key, version, item.url.clone())))
     }
 
-    /// Sends a batch until all of it is taken or rejected; false when the run ends before.
-    fn deliver(&self, outbox: &mut Outbox, log: &str) -> Result<bool, SinkError> {
-        // When, at the end of the run, the server began to take nothing.
-        let (node, mut rest, mut ends) = (self.node, Rest::default(), None::<Stopwatch>);
-        let Some(poster) = self.poster else { return Ok(false) };
+    /// Sends a batch until all of it is taken or rejected; what became of it else.
+    fn deliver(&self, outbox: &mut Outbox, log: &str, hand: &mut Hand) -> Result<Option<Sent>, SinkError> {
+        let node = self.node;
+        let Some(poster) = self.poster else { return Ok(Some(Sent::RunOver)) };
         while let Some(request) = outbox.request() {
-            if self.told.told().away_since.is_none() {
-                self.told.tell(|told| told.doing = Doing::Sending);
-            }
-            let Some(verdict) = poster.post(self.section, log, &request, (&node.clock, self.ending)) else {
-                return Ok(false);
-            };
+            self.told.tell(|told| {
+                told.asked_since = Some(node.clock.date());
+                if told.away_since.is_none() {
+                    told.doing = Doing::Sending;
+                }
+            });
+            let verdict = poster.post(self.section, log, &request, (&node.clock, self.ending));
+            self.told.tell(|told| told.asked_since = None);
+            let Some(verdict) = verdict else { return Ok(Some(Sent::RunOver)) };
             node.faults.check("sink.answered")?;
             let heard = outbox.hear(verdict);
             self.take_in(&heard)?;
             if heard.taken > 0 {
-                rest = Rest::default();
+                hand.rest = Rest::default();
             }
             let Some(wait) = heard.wait else {
-                self.answers();
-                ends = None;
+                if heard.taken > 0 {
+                    self.answers();
+                    hand.ends = None;
+                }
                 continue;
             };
-            self.away(&wait.why);
-            let so_long = rest.take().max(wait.at_least.unwrap_or_default()).min(LONGEST);
+            self.away(&wait);
+            let so_long = hand.rest.take().max(wait.at_least.unwrap_or_default()).min(LONGEST);
             let last = self.ending.told();
             if last == Some(Last::Now)
-                || last.is_some() && ends.get_or_insert_with(Stopwatch::start).elapsed() > LAST_TIMEOUT
+                || last.is_some() && hand.ends.get_or_insert_with(Stopwatch::start).elapsed() > LAST_TIMEOUT
             {
-                return Ok(false);
+                return Ok(Some(Sent::RunOver));
             }
             log::debug!("a sink tries again: sink={} in_s={} why={:?}", self.section.name, so_long.as_secs(), wait.why);
             self.pause(last.map_or(so_long, |_| so_long.min(LOOK)), last);
+            if heard.round_over {
+                return Ok(Some(Sent::None));
+            }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Counts what was taken, and lists what never will be.
@@ -339,20 +373,21 @@ impl Life<'_> {
         Ok(())
     }
 
-    /// Nothing is taken: that is said once.
-    fn away(&self, why: &str) {
-        let (node, name) = (self.node, &self.section.name);
+    /// Nothing is taken: that is said once, and once more when it turns out that the server refuses it.
+    fn away(&self, wait: &Wait) {
+        let (node, name, why) = (self.node, &self.section.name, &wait.why);
         let is_new = self.told.tell(|told| {
-            (told.doing, told.failures, told.error) = (Doing::Away, told.failures + 1, Some(why.to_owned()));
-            let is_new = told.away_since.is_none();
+            let is_new = told.away_since.is_none() || wait.refuses && told.doing != Doing::Refused;
+            told.doing = if wait.refuses { Doing::Refused } else { Doing::Away };
+            (told.failures, told.error) = (told.failures + 1, Some(why.clone()));
             told.away_since.get_or_insert(node.clock.date());
             is_new
         });
         if is_new {
             node.telemetry.troubles.note(node.clock.now(), trouble::SINK, format!("{name}: {why}"));
-            log::warn!(
-                "a sink takes nothing; it is tried again and again, and the crawl goes on: sink={name} why={why:?}"
-            );
+            let what =
+                if wait.refuses { "the server of a sink refuses what it is sent" } else { "a sink takes nothing" };
+            log::warn!("{what}; it is tried again and again, and the crawl goes on: sink={name} why={why:?}");
         }
     }
 

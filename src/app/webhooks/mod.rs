@@ -12,8 +12,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::admin::auth::{TokenError, read_token};
 use crate::admin::status;
+#[cfg(feature = "rocksdb")]
+use crate::app::at_rest;
 use crate::config::{Settings, WebhookSection};
 use crate::crawl::node::{Node, Stop};
+#[cfg(feature = "rocksdb")]
+use crate::storage::MemoryStorage;
 use crate::telemetry::metrics::Call;
 use crate::telemetry::notice::{Notice, NoticeKind};
 
@@ -90,6 +94,10 @@ impl Webhooks {
             }
             None => SHORT,
         };
+        self.end(patience);
+    }
+
+    fn end(self, patience: Duration) {
         let _ = self.end.send(());
         if self.ended.recv_timeout(patience) == Err(std_mpsc::RecvTimeoutError::Timeout) {
             log::warn!("webhook delivery incomplete at shutdown: waited_s={}", patience.as_secs());
@@ -97,10 +105,27 @@ impl Webhooks {
     }
 }
 
+/// Tells that a run ends by a fault that came while there was no crawl.
+#[cfg(feature = "rocksdb")]
+pub(super) fn tell_failed(settings: &Settings, reason: &str, text: &str) {
+    let tell = || -> Result<(), Box<dyn std::error::Error>> {
+        let storage = Arc::new(MemoryStorage::formatted(0)?);
+        let node = Arc::new(at_rest(settings.clone(), storage)?);
+        if let Some(webhooks) = Webhooks::start(&node)? {
+            node.telemetry.notices.give(|| node.notice(NoticeKind::Finished, reason, text, None));
+            webhooks.end(PATIENCE);
+        }
+        Ok(())
+    };
+    if let Err(e) = tell() {
+        log::warn!("the webhooks could not be told: {e}");
+    }
+}
+
 /// Why a run is over, for people who did not end it themselves.
 fn reason(why: &Stop) -> Option<(&'static str, String)> {
     Some(match why {
-        Stop::Asked | Stop::Drained => return None,
+        Stop::Asked | Stop::Drained | Stop::Erase => return None,
         Stop::Done => ("done", "every URL is done, or left for another run".into()),
         Stop::Pages => ("pages", "crawl.max_pages is reached".into()),
         Stop::Bytes => ("bytes", "crawl.max_bytes is reached".into()),

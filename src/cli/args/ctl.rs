@@ -47,6 +47,17 @@ pub struct CtlArgs {
     pub command: CtlCommand,
 }
 
+impl CtlCommand {
+    /// Whether it shows what comes, a line each, so that an error is no line among them.
+    pub fn is_lines(&self) -> bool {
+        match self {
+            Self::Events(_) => true,
+            Self::Feed(feed) => feed.is_lines(),
+            _ => false,
+        }
+    }
+}
+
 /// `lycosa ctl …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum CtlCommand {
@@ -94,6 +105,16 @@ pub enum CtlCommand {
     Urls(UrlsCommand),
     /// One host: pause, resume, drop, block, unblock, recrawl, delay
     Host(HostArgs),
+    /// Erasures of hosts: the one that is ordered, and those that are done; or a certificate
+    #[command(after_help = "Examples: lycosa ctl erasures\n          lycosa ctl erasures --host example.org")]
+    Erasures {
+        /// The certificate of this name; without it all are listed
+        #[arg(value_name = "ID", conflicts_with = "host")]
+        id: Option<String>,
+        /// Only those of this host
+        #[arg(long, value_name = "HOST")]
+        host: Option<String>,
+    },
     /// Settings of the running crawl.
     #[command(flatten)]
     Settings(SettingsCommand),

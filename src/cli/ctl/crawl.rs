@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::door::Ask;
 use super::look::{list, path};
-use super::table::{Column, Form, listed, table};
+use super::table::{Column, Form, facts, listed, table};
 use super::told::InForce;
 use super::{read, urls};
 use crate::admin::index::IndexView;
 use crate::admin::sinks::SinksView;
 use crate::admin::{Done, NewSeed, SeedReport};
+use crate::base::time::UnixMillis;
 use crate::base::units::{counted, human_size};
 use crate::cli::args::{CtlArgs, CtlCommand, IndexOrder, SeedSaid, SeedsCommand};
 use crate::cli::checkpoint;
@@ -24,6 +25,7 @@ use crate::recovery::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::log::escaped;
 use crate::telemetry::summary;
+use crate::warc::date::iso;
 
 pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     Ok(match &args.command {
@@ -50,6 +52,8 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Index { order: None } => Ask::get("/api/v1/index"),
         CtlCommand::Index { order: Some(IndexOrder::Rebuild) } => Ask::post("/api/v1/index/rebuild", String::new()),
         CtlCommand::Host(host) => super::host::ask(host),
+        CtlCommand::Erasures { id: Some(id), .. } => Ask::get(format!("/api/v1/erasures/{}", super::escaped_part(id))),
+        CtlCommand::Erasures { id: None, host } => Ask::get(path("/api/v1/erasures", &[("host", host.clone())])),
         CtlCommand::Urls(command) => urls::ask(command),
         CtlCommand::Diff(Which { url, from, to }) => {
             let query = [("url", Some(url.clone())), ("from", from.clone()), ("to", to.clone())];
@@ -78,6 +82,8 @@ pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<
         CtlCommand::Checkpoints => checkpoints(&read(answer)?),
         CtlCommand::Index { .. } => index(&read(answer)?),
         CtlCommand::Sinks => sinks(&read(answer)?),
+        CtlCommand::Erasures { id: Some(_), .. } => facts(&read(answer)?),
+        CtlCommand::Erasures { id: None, .. } => listed(&read(answer)?, ERASURES),
         CtlCommand::Urls(command) => urls::told(command, answer)?,
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
             let Done { done, still } = read(answer)?;
@@ -142,6 +148,12 @@ const SEEDS: &[Column] = &[
     Column("tags", "/tags", Form::Plain),
     Column("URL", "/url", Form::Plain),
 ];
+const ERASURES: &[Column] = &[
+    Column("certificate", "/id", Form::Plain),
+    Column("began", "/began", Form::Plain),
+    Column("done", "/ended", Form::Plain),
+    Column("nothing left", "/erased", Form::Plain),
+];
 const SINKS: &[Column] = &[
     Column("name", "/name", Form::Plain),
     Column("kind", "/kind", Form::Plain),
@@ -150,7 +162,7 @@ const SINKS: &[Column] = &[
     Column("behind", "/behind", Form::Plain),
     Column("sent", "/sent", Form::Plain),
     Column("taken away", "/removed", Form::Plain),
-    Column("refused", "/rejected", Form::Plain),
+    Column("rejected", "/rejected", Form::Plain),
     Column("away since", "/away_since_ms", Form::Time),
     Column("to", "/to", Form::Plain),
 ];
@@ -198,9 +210,12 @@ fn sinks(all: &SinksView) -> String {
         let refused = sink.rejected + sink.skipped;
         if refused > 0 {
             text += &format!(
-                "{0}: {refused} refused or passed over, listed in sinks/{0}.rejected.jsonl\n",
+                "{0}: {refused} refused for good or passed over, listed in sinks/{0}.rejected.jsonl\n",
                 escaped(&sink.name)
             );
+        }
+        if let Some(since) = sink.asked_since_ms {
+            text += &format!("{}: waits for an answer since {}\n", escaped(&sink.name), iso(UnixMillis(since)));
         }
         if let Some(error) = &sink.error {
             text += &escaped(&format!("{}: {error}", sink.name));

@@ -1,7 +1,8 @@
 //! `lycosa ctl export …` and `exports`: a running crawl makes an export; those there are, and their files.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
@@ -11,15 +12,19 @@ use super::jobs::{WaitArgs, end_of, started};
 use super::snapshot::{free, kept};
 use super::table::{Column, Form, listed};
 use super::{block_on, escaped_part, read, unread};
-use crate::admin::exports::WantedExport;
+use crate::admin::exports::{ExportView, WantedExport};
 use crate::admin::jobs::JobView;
 use crate::base::units::{counted, human_size};
 use crate::cli::args::formats;
 use crate::cli::exit::CliError;
-use crate::export::{Manifest, Options, Select};
+use crate::export::out::MANIFEST;
+use crate::export::{Manifest, Options, Select, Shape, form};
 use crate::telemetry::log::escaped;
 
 const EXPORTS: &str = "/api/v1/exports";
+/// After so many files there is a rest: the endpoint answers 500 requests a second.
+const AT_ONCE: usize = 100;
+const REST: Duration = Duration::from_millis(250);
 
 /// `lycosa ctl export …`.
 #[derive(Clone, Debug, Args)]
@@ -50,14 +55,14 @@ pub struct ExportArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples: lycosa ctl exports\n          lycosa ctl exports pages.jsonl.zst -o pages.jsonl.zst")]
 pub struct ExportsArgs {
-    /// Whose file is downloaded; without it all are listed
+    /// Which is downloaded; without it all are listed
     #[arg(requires = "output")]
     pub name: Option<String>,
-    /// Of an export that is a folder: which file
+    /// One file of it alone, such as MANIFEST.json
     #[arg(long, requires = "name")]
     pub file: Option<String>,
-    /// The new file into which the bytes go
-    #[arg(short, long, value_name = "FILE", requires = "name")]
+    /// The new file into which the bytes go, or the new folder into which the files of one that is a folder go
+    #[arg(short, long, value_name = "PATH", requires = "name")]
     pub output: Option<PathBuf>,
 }
 
@@ -98,13 +103,43 @@ fn told(job: &JobView) -> Result<String, CliError> {
     Ok(format!("{name}: {pages} of {} entries, {in_files}, {size}\n{not_read}{next}", counts.entries))
 }
 
+/// Downloads an export, or one file of it; gives its bytes.
+async fn downloaded(door: &Door, name: &str, file: Option<&str>, to: &Path) -> Result<u64, CliError> {
+    let all: Vec<ExportView> = read(&send(door, Ask::get(EXPORTS)).await?)?;
+    let is_folder = |view: &ExportView| form(&view.format).is_some_and(|form| form.shape == Shape::Folder);
+    if file.is_some() || !all.iter().any(|view| view.name == name && is_folder(view)) {
+        return one(door, name, file, to).await;
+    }
+    let path = format!("{EXPORTS}/{}?file={MANIFEST}", escaped_part(name));
+    let manifest: Manifest = read(&send(door, Ask::get(path)).await?)?;
+    let wrong = |e: std::io::Error| CliError::new(format!("{} cannot be made: {e}", to.display()));
+    std::fs::create_dir(to).map_err(wrong)?;
+    let mut bytes = 0;
+    // The manifest comes last: a folder with one is whole.
+    for (nth, file) in manifest.files.iter().map(|file| file.name.as_str()).chain([MANIFEST]).enumerate() {
+        let path = to.join(file);
+        if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(CliError::new(format!("{file:?} is no name of a file in an export; is it a lycosa?")));
+        }
+        path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(wrong)?;
+        bytes += one(door, name, Some(file), &path).await?;
+        if nth % AT_ONCE == AT_ONCE - 1 {
+            tokio::time::sleep(REST).await;
+        }
+    }
+    Ok(bytes)
+}
+
+async fn one(door: &Door, name: &str, file: Option<&str>, to: &Path) -> Result<u64, CliError> {
+    let file = file.map(|file| format!("?file={}", escaped_part(file))).unwrap_or_default();
+    kept(door, stream(door, &format!("{EXPORTS}/{}{file}", escaped_part(name))).await?, to).await
+}
+
 /// Lists exports, or downloads a file of one.
 pub(super) fn look(as_json: bool, door: &Door, args: &ExportsArgs, out: &mut dyn Write) -> Result<(), CliError> {
     if let (Some(name), Some(to)) = (&args.name, &args.output) {
-        let file = args.file.as_deref().map(|file| format!("?file={}", escaped_part(file))).unwrap_or_default();
-        let path = format!("{EXPORTS}/{}{file}", escaped_part(name));
         free(to)?;
-        let bytes = block_on(async { kept(door, stream(door, &path).await?, to).await })?;
+        let bytes = block_on(downloaded(door, name, args.file.as_deref(), to))?;
         let told = match as_json {
             true => json!({ "file": to, "bytes": bytes }).to_string(),
             false => format!("{}: {}", escaped(&to.display().to_string()), human_size(bytes)),

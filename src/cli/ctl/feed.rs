@@ -1,6 +1,7 @@
 //! `lycosa ctl feed …`: what became of each page, and who reads it.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -20,6 +21,9 @@ const WITH_MORE: u64 = 100;
 /// So many seconds the endpoint waits for an entry before it answers that there is none.
 const WAIT: u64 = 30;
 
+/// Rest after an answer without entries: a crawl that comes to its end waits for none.
+const REST: Duration = Duration::from_millis(500);
+
 /// `lycosa ctl feed …`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(
@@ -36,7 +40,7 @@ pub struct FeedArgs {
     /// At most so many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Only these kinds: first, changed, unchanged, redirect, gone, failed, rejected
+    /// Only these kinds: first, changed, little, numbers, markup, unchanged, back, redirect, gone, failed, rejected, erased
     #[arg(long, value_name = "KIND,…")]
     kind: Option<String>,
     /// Only of this host
@@ -51,6 +55,13 @@ pub struct FeedArgs {
     /// Who reads it; without it entries are shown.
     #[command(subcommand)]
     command: Option<FeedCommand>,
+}
+
+impl FeedArgs {
+    /// Whether entries are shown, one a line: an error is none.
+    pub fn is_lines(&self) -> bool {
+        self.command.is_none()
+    }
 }
 
 /// Who reads the feed.
@@ -150,11 +161,21 @@ fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> R
             ("host", host.clone()),
             ("include", include.clone()),
         ];
-        let page: FeedPage = read(&block_on(send(door, Ask::get(path("/api/v1/feed", &query))))?)?;
+        let page: FeedPage =
+            match block_on(send(door, Ask::get(path("/api/v1/feed", &query)))).and_then(|page| read(&page)) {
+                Ok(page) => page,
+                Err(error) => {
+                    go_on(after, log.as_deref());
+                    return Err(error);
+                }
+            };
         for item in &page.items {
             writeln!(out, "{}", if as_json { line(item)? } else { told(item) })?;
         }
         out.flush()?;
+        if *follow && page.items.is_empty() {
+            std::thread::sleep(REST);
+        }
         left = left.saturating_sub(page.items.len() as u64);
         let is_end = page.next >= page.high;
         (after, log) = (Some(page.next), Some(page.log));
@@ -162,11 +183,15 @@ fn follow(as_json: bool, door: &Door, args: &FeedArgs, out: &mut dyn Write) -> R
             break;
         }
     }
-    if let (Some(after), Some(log)) = (after, log) {
-        // Who takes the lines of standard output does not read this.
-        let _ = writeln!(std::io::stderr(), "go on with: lycosa ctl feed --after {after} --log {}", escaped(&log));
-    }
+    go_on(after, log.as_deref());
     Ok(())
+}
+
+/// Says on standard error, which whoever takes the lines of standard output does not read, how to go on.
+fn go_on(after: Option<u64>, log: Option<&str>) {
+    if let (Some(after), Some(log)) = (after, log) {
+        let _ = writeln!(std::io::stderr(), "go on with: lycosa ctl feed --after {after} --log {}", escaped(log));
+    }
 }
 
 fn line(item: &impl Serialize) -> Result<String, CliError> {

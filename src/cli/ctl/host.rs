@@ -45,8 +45,14 @@ pub enum HostCommand {
     #[command(after_help = "Example: lycosa ctl host example.org drop")]
     Drop,
     /// Never request or queue anything of it again
-    #[command(after_help = "Example: lycosa ctl host example.org block")]
-    Block,
+    #[command(
+        after_help = "Examples: lycosa ctl host example.org block\n          lycosa ctl host example.org block --purge"
+    )]
+    Block {
+        /// Erase everything that was received from it, too: the crawl closes its files for that, and goes on by itself after it; it cannot be taken back
+        #[arg(long)]
+        purge: bool,
+    },
     /// Take the block back
     #[command(after_help = "Example: lycosa ctl host example.org unblock")]
     Unblock,
@@ -70,7 +76,8 @@ pub(super) fn ask(args: &HostArgs) -> Ask {
         HostCommand::Pause => "pause",
         HostCommand::Resume => "resume",
         HostCommand::Drop => "drop",
-        HostCommand::Block => "block",
+        HostCommand::Block { purge: false } => "block",
+        HostCommand::Block { purge: true } => "block?purge=own",
         HostCommand::Unblock => "unblock",
         HostCommand::Recrawl => "recrawl",
         HostCommand::Delay { gap } => {
@@ -104,7 +111,15 @@ fn ordered(ordered: &HostOrdered) -> String {
         false => "note: nothing is known of this host yet: nobody found a link to it; is its name spelt right?\n",
     };
     let job = ordered.job.as_ref().map(super::jobs::started).unwrap_or_default();
-    format!("{}: {told}\n{note}{job}", ordered.host)
+    let erasure = ordered.erasure.as_ref().map(|erasure| {
+        format!(
+            "it is erased now: the crawl closes its files for that, and goes on after it; `lycosa ctl status` says how far it is, and \
+             `lycosa ctl erasures {}` shows its certificate then\n",
+            erasure.id
+        )
+    });
+    let more = erasure.unwrap_or(job);
+    format!("{}: {told}\n{note}{more}", ordered.host)
 }
 
 /// How a host stands, a line for each thing.

@@ -36,7 +36,7 @@ pub struct ReportArgs {
     /// Of changes: those before this moment
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
-    /// Of changes: only these: new, changed, gone, back, moved, failed
+    /// Of changes: only these: new, changed, little, numbers, markup, gone, back, moved, failed; without it all but markup
     #[arg(long, value_name = "KIND,…")]
     pub kind: Option<String>,
     /// Of dead links: with the pages that hold each, found in the archive by a job when there is no such report yet
@@ -61,7 +61,7 @@ pub enum ReportName {
     Statuses,
     /// Captures by media type
     Types,
-    /// Pages that are new, changed, gone, back, moved or given up
+    /// Pages that are new, changed (and by how much), gone, back, moved or given up
     Changes,
 }
 

@@ -12,7 +12,6 @@ use crate::crawl::node::Node;
 use crate::crawl::parser::{Reread, reread};
 use crate::crawl::stored::{Capture, stored};
 use crate::document::Document;
-use crate::domain::card::Find;
 use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::{Verdict, judge as verdict_of};
 use crate::domain::reason::Rejection;
@@ -193,7 +192,7 @@ fn seen(node: &Node, what: ReplayWhat, lease: &Lease, reread: Reread<'_>) -> Val
         ReplayWhat::Extract => json!({ "extracted": reread.remarks.extracted.as_deref().map(parsed) }),
         ReplayWhat::Card => {
             let page = reread.looked.page.as_ref();
-            json!({ "card": page.and_then(|page| page.facts.card(lease.url.as_str(), Find::Fill)) })
+            json!({ "card": page.and_then(|page| page.facts.card(lease.url.as_str(), node.crawl.rules.settings.index.keywords)) })
         }
     }
 }

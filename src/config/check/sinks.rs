@@ -52,6 +52,7 @@ fn check_server(sink: &SinkSection, key: impl Fn(&str) -> String) -> Checked {
     ensure(!has_credentials(url), &key("url"), || {
         "a user name or password in it is not sent; the value of the header Authorization goes into auth_file".into()
     })?;
+    ensure(!url.contains('#'), &key("url"), || "must end before the '#': what follows it is sent to no server".into())?;
     ensure(sink.folder.is_none(), &key("folder"), || format!("a sink of kind {kind} writes no files"))?;
     match (sink.kind, &sink.index) {
         (SinkKind::OpenSearch, None) => {
@@ -61,9 +62,7 @@ fn check_server(sink: &SinkSection, key: impl Fn(&str) -> String) -> Checked {
             ensure(is_index(index), &key("index"), || {
                 "must be 1 to 200 of a-z, 0-9, '-', '_' and '.', and begin with a letter or digit".into()
             })?;
-            ensure(!url.contains(['?', '#']), &key("url"), || {
-                "must end before any '?' or '#': INDEX/_bulk is added to it".into()
-            })
+            ensure(!url.contains('?'), &key("url"), || "must end before any '?': INDEX/_bulk is added to it".into())
         }
         (_, index) => ensure(index.is_none(), &key("index"), || format!("a sink of kind {kind} has none")),
     }

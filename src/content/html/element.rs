@@ -39,6 +39,11 @@ pub(super) enum Element {
     Noscript,
     Object,
     Plaintext,
+    /// `rp`: for who shows no ruby.
+    RubyBracket,
+    /// `rt`, `rtc`: how what it stands beside is read.
+    Reading,
+    Ruby,
     Script,
     Source,
     Style,
@@ -85,7 +90,8 @@ const NAMES: &[(&str, Element)] = &[
     ("optgroup", Section), ("option", Section), ("search", Section),
     ("section", Section), ("select", Section), ("summary", Section), ("tbody", Section), ("td", Section),
     ("tfoot", Section), ("th", Section), ("thead", Section), ("tr", Section),
-    ("b", Inline), ("big", Inline), ("code", Inline), ("em", Inline), ("i", Inline), ("nobr", Inline), ("ruby", Inline),
+    ("b", Inline), ("big", Inline), ("code", Inline), ("em", Inline), ("i", Inline), ("nobr", Inline), ("ruby", Ruby),
+    ("rp", RubyBracket), ("rt", Reading), ("rtc", Reading),
     ("s", Inline), ("small", Inline), ("span", Inline), ("strong", Inline), ("strike", Inline), ("sub", Inline),
     ("sup", Inline), ("tt", Inline), ("u", Inline), ("var", Inline),
 ];
@@ -177,7 +183,7 @@ impl Element {
 
     /// Its start tag inside SVG or MathML ends that (13.2.6.5); `font` only with certain attributes, not counted here.
     pub(super) fn leaves_foreign(self) -> bool {
-        matches!(self, Block | Inline | Body | Br | Div | Embed | Heading | Img | Meta)
+        matches!(self, Block | Inline | Ruby | Body | Br | Div | Embed | Heading | Img | Meta)
     }
 }
 

@@ -29,10 +29,10 @@ impl Fold {
     pub(crate) fn push(&mut self, text: &str) {
         let mut rest = text;
         while !self.full && !rest.is_empty() {
-            let (word, gap) = word(rest);
-            self.add(rest.get(..word).unwrap_or_default());
+            let (words, gap) = words(rest);
+            self.add(rest.get(..words).unwrap_or_default());
             self.space |= gap > 0;
-            rest = rest.get(word + gap..).unwrap_or_default();
+            rest = rest.get(words + gap..).unwrap_or_default();
         }
     }
 
@@ -58,8 +58,8 @@ impl Fold {
         (self.text, self.full)
     }
 
-    fn add(&mut self, word: &str) {
-        if word.is_empty() {
+    fn add(&mut self, words: &str) {
+        if words.is_empty() {
             return;
         }
         if self.space && !self.text.is_empty() && self.text.len() < self.max {
@@ -67,23 +67,25 @@ impl Fold {
         }
         self.space = false;
         let room = self.max - self.text.len().min(self.max);
-        if word.len() <= room {
-            self.text.push_str(word);
+        if words.len() <= room {
+            self.text.push_str(words);
         } else {
-            self.text.push_str(cut_at(word, room));
+            self.text.push_str(cut_at(words, room));
             self.full = true;
         }
     }
 }
 
-/// Bytes of the word at the start of `text`, and of the white space after it.
-fn word(text: &str) -> (usize, usize) {
+/// Bytes of the words at the start of `text` that are one space apart, and of the white space after them.
+fn words(text: &str) -> (usize, usize) {
     let bytes = text.as_bytes();
+    let plain = |at: usize| bytes.get(at).is_some_and(|b| CLASS[*b as usize] == PLAIN);
     let mut at = 0;
     let word = loop {
         match bytes.get(at) {
             None => return (at, 0),
             Some(b) if CLASS[*b as usize] == PLAIN => at += 1,
+            Some(b' ') if at > 0 && plain(at + 1) => at += 2,
             Some(_) => match gap(bytes, at) {
                 0 => at += 1,
                 n => break (at, n),

@@ -52,6 +52,8 @@ pub enum Stop {
     Asked,
     /// `/api/v1/drain`: what is in flight gets all the time it needs.
     Drained,
+    /// A host is to be erased; the same process goes on after that.
+    Erase,
     /// `crawl.max_pages`, or `--max-pages`.
     Pages,
     /// `crawl.max_bytes`.
@@ -204,10 +206,10 @@ impl Node {
         &mailboxes[usize::from(host.0[7]) % mailboxes.len().max(1)] // there is at least one
     }
 
-    /// Ends the node; the first reason wins.
+    /// Ends the node; the first reason wins. After an erasure the process would go on: whoever ends it for good wins over that.
     pub fn stop_with(&self, why: Stop) {
         self.stop.send_if_modified(|current| {
-            let first = current.is_none();
+            let first = current.is_none() || (*current == Some(Stop::Erase) && why != Stop::Erase);
             if first {
                 *current = Some(why);
             }

@@ -4,7 +4,7 @@ use crate::base::time::UnixMillis;
 use crate::base::units::parse_duration;
 use crate::domain::host::parse_host;
 use crate::domain::w3c_date::w3c_date;
-use crate::domain::words::subtag;
+use crate::domain::words::tag;
 
 /// A condition on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Filter {
     Host(String),
     /// It is of this host, or of one below it.
     Site(String),
-    /// It is in this language (ISO 639).
+    /// It is in this language (ISO 639), and declares so what stands behind it: `zh-hant`, `pt-br`.
     Language(String),
     /// It is of this media type, or of one that begins so when it ends with `/`; lower case.
     Mime(String),
@@ -36,7 +36,7 @@ impl Filter {
         Some(match name {
             "host" => host().map(Self::Host),
             "site" => host().map(Self::Site),
-            "lang" => subtag(value).map(Self::Language).ok_or("a language such as en or zh"),
+            "lang" => tag(value).map(Self::Language).ok_or("a language such as en, zh or zh-TW"),
             "mime" => mime(value).map(Self::Mime).ok_or("a media type such as text/html, or text/"),
             "links" => Some(value).filter(|url| !url.is_empty()).map(|url| Self::Links(url.into())).ok_or("a URL"),
             "since" => time(value, now).map(Self::Since).ok_or(TIME),

@@ -222,6 +222,7 @@ fn is_quote(c: char) -> bool {
 }
 
 /// A name of two letters or more before a colon, unless what follows says that it is none: `http://`, `std::fs`, `host:80`, `Warning: …`.
+/// With a colon of Chinese texts only a field: behind any other name it is the colon of a text.
 fn split_field(text: &str) -> Option<(&str, &str)> {
     let at = text.find(|c: char| !c.is_ascii_alphabetic())?;
     let (name, rest) = text.split_at(at);
@@ -234,7 +235,9 @@ fn split_field(text: &str) -> Option<(&str, &str)> {
             .next()
             .is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
     };
-    let none = first.is_whitespace() || matches!(first, ':' | '：') || !known && (value.starts_with("//") || port());
+    let none = first.is_whitespace()
+        || matches!(first, ':' | '：')
+        || !known && (rest.starts_with('：') || value.starts_with("//") || port());
     (at > 1 && !none).then_some((name, value))
 }
 

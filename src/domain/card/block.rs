@@ -40,7 +40,10 @@ impl Block {
 
 /// Letters and digits of a text; a Han character counts two.
 pub fn letters(text: &str) -> u32 {
-    let all: usize = text.chars().map(weight).sum();
+    let all: usize = match text.is_ascii() {
+        true => text.bytes().filter(u8::is_ascii_alphanumeric).count(),
+        false => text.chars().map(weight).sum(),
+    };
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 

@@ -1,9 +1,7 @@
 //! Words of a Chinese page by their weight: how often they come, counted by place, times how rare they are in Chinese. Neighbours that
 //! mostly stand together are one word.
 
-use std::collections::HashMap;
-
-use super::tongue::{MOST_WORDS, Tongue, plainer};
+use super::tongue::{MOST_WORDS, Names, Spelling, Table, Tongue};
 use super::{Block, KEYWORDS, LONGEST_KEYWORD, Said};
 use crate::domain::words::{Joint, fold, is_han, rarity};
 
@@ -38,7 +36,7 @@ impl<'t> Token<'t> {
 
 /// What is known of a word.
 struct Stat<'t> {
-    form: &'t str,
+    form: Spelling<'t>,
     count: f64,
     places: [bool; 4],
     first: usize,
@@ -52,10 +50,11 @@ pub(super) fn best(said: &Said<'_>, content: &[bool], tongue: &Tongue) -> Vec<St
     let url = fold(&percent_encoding::percent_decode_str(said.url).decode_utf8_lossy()).into_owned();
     let mut scored: Vec<(f64, usize, &str, String)> = Vec::new();
     for stat in stats(&tokens).into_values() {
-        let Some(folded) = tongue.keyword(stat.form) else { continue };
+        let form = stat.form.text;
+        let Some(folded) = tongue.keyword(form) else { continue };
         let holds = [stat.places[TITLE], stat.places[HEADING], url.contains(folded.as_ref())];
         let gain: f64 = holds.iter().zip(GAINS).filter(|(holds, _)| **holds).map(|(_, gain)| gain).sum();
-        scored.push((stat.count * rarity(stat.form) * (1.0 + gain), stat.first, stat.form, folded.into_owned()));
+        scored.push((stat.count * rarity(form) * (1.0 + gain), stat.first, form, folded.into_owned()));
     }
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     chosen(scored.into_iter().map(|(_, _, form, folded)| (form, folded)))
@@ -76,25 +75,8 @@ fn chosen<'t>(scored: impl Iterator<Item = (&'t str, String)>) -> Vec<String> {
     out.into_iter().map(|(form, _)| form.to_owned()).collect()
 }
 
-/// Folded words and their numbers.
-#[derive(Default)]
-struct Names {
-    ids: HashMap<String, u32>,
-}
-
-impl Names {
-    fn id(&mut self, folded: &str) -> u32 {
-        if let Some(id) = self.ids.get(folded) {
-            return *id;
-        }
-        let id = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
-        self.ids.insert(folded.to_owned(), id);
-        id
-    }
-}
-
 /// The words that say something, title first.
-fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue, names: &mut Names) -> Vec<Token<'t>> {
+fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue, names: &mut Names<'t>) -> Vec<Token<'t>> {
     let place = |block: &Block, content: bool| if block.leads() { HEADING } else { 3 - usize::from(content) };
     let blocks = said.blocks.iter().zip(content);
     let placed = blocks.map(|(block, is_content)| (block.text.as_str(), place(block, *is_content)));
@@ -106,7 +88,7 @@ fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue, names: &mut Na
         room -= words.len();
         let mut before: Option<bool> = None;
         for word in words {
-            let Some(folded) = tongue.telling(&word) else {
+            let Some(told) = names.told(&word, tongue) else {
                 before = None;
                 continue;
             };
@@ -115,8 +97,8 @@ fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue, names: &mut Na
                 Joint::Space => before == Some(false) && !word.han,
                 Joint::Apart => false,
             };
-            let (id, to) = (names.id(&folded), word.start + word.text.len());
-            out.push(Token { of, from: word.start, to, id, place, follows: near && before.is_some() });
+            let to = word.start + word.text.len();
+            out.push(Token { of, from: word.start, to, id: told.id, place, follows: near && before.is_some() });
             before = Some(word.han);
         }
         if room == 0 {
@@ -127,9 +109,9 @@ fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue, names: &mut Na
 }
 
 /// The same with neighbours that belong together as one; done again, it makes words of up to four.
-fn together<'t>(tokens: &[Token<'t>], names: &mut Names) -> Vec<Token<'t>> {
-    let mut counts: HashMap<u32, u32> = HashMap::new();
-    let mut pairs: HashMap<(u32, u32), u32> = HashMap::new();
+fn together<'t>(tokens: &[Token<'t>], names: &mut Names<'t>) -> Vec<Token<'t>> {
+    let mut counts: Table<u32, u32> = Table::default();
+    let mut pairs: Table<(u32, u32), u32> = Table::default();
     for token in tokens {
         *counts.entry(token.id).or_default() += 1;
     }
@@ -151,7 +133,7 @@ fn together<'t>(tokens: &[Token<'t>], names: &mut Names) -> Vec<Token<'t>> {
             && belong(a, b)
         {
             made.to = b.to;
-            made.id = names.id(&fold(made.text()));
+            made.id = names.id(fold(made.text()));
             rest = behind;
         }
         out.push(made);
@@ -159,12 +141,12 @@ fn together<'t>(tokens: &[Token<'t>], names: &mut Names) -> Vec<Token<'t>> {
     out
 }
 
-fn stats<'t>(tokens: &[Token<'t>]) -> HashMap<u32, Stat<'t>> {
-    let mut stats: HashMap<u32, Stat<'t>> = HashMap::new();
+fn stats<'t>(tokens: &[Token<'t>]) -> Table<u32, Stat<'t>> {
+    let mut stats: Table<u32, Stat<'t>> = Table::default();
     for (first, token) in tokens.iter().enumerate() {
-        let new = || Stat { form: token.text(), count: 0.0, places: [false; 4], first };
+        let new = || Stat { form: Spelling::new(token.text()), count: 0.0, places: [false; 4], first };
         let stat = stats.entry(token.id).or_insert_with(new);
-        stat.form = plainer(stat.form, token.text());
+        stat.form.or(token.text());
         stat.count += PLACES.get(token.place).copied().unwrap_or_default();
         if let Some(place) = stat.places.get_mut(token.place) {
             *place = true;

@@ -2,13 +2,12 @@
 //! how many blocks, and how early. No corpus is needed (after YAKE!: Campos et al., "YAKE! Keyword extraction from single documents
 //! using multiple local features", 2020).
 
-use std::collections::HashMap;
 use std::iter::once;
 
 use super::block::letters;
-use super::tongue::{MOST_WORDS, Tongue, plainer};
+use super::tongue::{MOST_WORDS, Names, Spelling, Table, Told, Tongue};
 use super::{KEYWORDS, LONGEST_KEYWORD, Said};
-use crate::domain::words::{Joint, is_number};
+use crate::domain::words::Joint;
 
 /// Words of a phrase.
 const LONGEST: usize = 3;
@@ -46,7 +45,7 @@ struct Stat {
 
 /// What is known of a phrase.
 struct Phrase<'t> {
-    form: &'t str,
+    form: Spelling<'t>,
     count: u32,
     titled: bool,
     first: usize,
@@ -60,12 +59,12 @@ pub(super) fn best(said: &Said<'_>, content: &[bool], tongue: &Tongue) -> Vec<St
     for (key, phrase) in phrases(&tokens) {
         let words = key.iter().filter(|id| **id != NONE).count() as f64;
         let known = words < 2.0 || phrase.titled || phrase.count >= 2;
-        if !known || words < 2.0 && tongue.keyword(phrase.form).is_none() {
+        if !known || words < 2.0 && tongue.keyword(phrase.form.text).is_none() {
             continue;
         }
         let mean = key.iter().filter(|id| **id != NONE).map(weight).sum::<f64>() / words;
         let score = mean * (1.0 + f64::from(phrase.count).ln()) * words.sqrt();
-        scored.push((score, phrase.first, phrase.form, key));
+        scored.push((score, phrase.first, phrase.form.text, key));
     }
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.len().cmp(&b.2.len())));
     chosen(&scored)
@@ -107,29 +106,24 @@ fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue) -> (Vec<Token<
     let all = !content.contains(&true);
     let counted = said.blocks.iter().zip(content).filter(|(block, is_content)| all || block.leads() || **is_content);
     let texts = once(said.title.unwrap_or_default()).chain(counted.map(|(block, _)| block.text.as_str()));
-    let mut ids: HashMap<String, u32> = HashMap::new();
+    let mut names = Names::default();
     let (mut out, mut stats, mut room, mut block) = (Vec::new(), Vec::new(), MOST_WORDS, 0);
     for of in texts {
         let words = tongue.words(of, room);
         room -= words.len();
         let mut follows = false;
         for word in words {
-            let Some(folded) = tongue.telling(&word) else {
+            let Some(Told { id, number }) = names.told(&word, tongue) else {
                 follows = false;
                 continue;
             };
-            let next = stats.len() as u32;
-            let id = match ids.get(folded.as_ref()) {
-                Some(id) => *id,
-                None => *ids.entry(folded.into_owned()).or_insert(next),
-            };
-            if id == next {
+            if id as usize == stats.len() {
                 stats.push(Stat { first: block, short: letters(word.text) <= SHORT, ..Stat::default() });
             }
             if let Some(stat) = stats.get_mut(id as usize) {
                 stat.meet(block);
             }
-            let (to, number) = (word.start + word.text.len(), is_number(word.text));
+            let to = word.start + word.text.len();
             let follows_this = follows && word.joint != Joint::Apart;
             out.push(Token { of, from: word.start, to, id, block, number, follows: follows_this });
             follows = true;
@@ -142,8 +136,8 @@ fn tokens<'t>(said: &Said<'t>, content: &[bool], tongue: &Tongue) -> (Vec<Token<
     (out, stats, block)
 }
 
-fn phrases<'t>(tokens: &[Token<'t>]) -> HashMap<Key, Phrase<'t>> {
-    let mut phrases: HashMap<Key, Phrase<'t>> = HashMap::new();
+fn phrases<'t>(tokens: &[Token<'t>]) -> Table<Key, Phrase<'t>> {
+    let mut phrases: Table<Key, Phrase<'t>> = Table::default();
     for (at, first) in tokens.iter().enumerate().filter(|(_, first)| !first.number) {
         let mut key = [NONE; LONGEST];
         let run = tokens.get(at..).unwrap_or_default().iter().take(LONGEST).enumerate();
@@ -156,9 +150,9 @@ fn phrases<'t>(tokens: &[Token<'t>]) -> HashMap<Key, Phrase<'t>> {
                 *place = token.id;
             }
             let titled = first.block == 0;
-            let new = Phrase { form, count: 0, titled, first: at };
-            let phrase = phrases.entry(key).or_insert(new);
-            phrase.form = plainer(phrase.form, form);
+            let new = || Phrase { form: Spelling::new(form), count: 0, titled, first: at };
+            let phrase = phrases.entry(key).or_insert_with(new);
+            phrase.form.or(form);
             phrase.count += 1;
             phrase.titled |= titled;
         }

@@ -32,7 +32,7 @@ pub struct BadEntry {
 
 impl Dictionary {
     /// One word a line, as jieba's user dictionaries have them: the word, and if wanted its frequency (of 60 million words) and its part of
-    /// speech, which is passed over. Empty lines say nothing.
+    /// speech, which is passed over. Empty lines, and those that begin with `#`, say nothing.
     ///
     /// # Errors
     /// [`BadEntry`]: the first line that is none.
@@ -41,7 +41,7 @@ impl Dictionary {
         for (at, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let bad = |why: String| BadEntry { line: at + 1, why };
             let mut parts = line.split_whitespace();
-            let Some(word) = parts.next() else { continue };
+            let Some(word) = parts.next().filter(|word| !word.starts_with('#')) else { continue };
             if word.len() > LONGEST_TOKEN {
                 return Err(bad(format!("a word of {} bytes; expected at most {LONGEST_TOKEN}", word.len())));
             }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn lines_are_words_with_a_frequency_and_a_part_of_speech_as_jieba_has_them() {
-        let text = "\u{feff}云计算 5\n李小福 2 nr\r\n\n  easy_install   3 eng\n台中\n好用 n\n";
+        let text = "\u{feff}云计算 5\n李小福 2 nr\r\n\n# of a field\n#人名 x\n  easy_install   3 eng\n台中\n好用 n\n";
         let read = Dictionary::read(text).unwrap();
         let words =
             [("云计算", Some(5)), ("李小福", Some(2)), ("easy_install", Some(3)), ("台中", None), ("好用", None)];

@@ -15,18 +15,35 @@ const LAST: u32 = 0x9fff;
 /// New Japanese forms that are other characters of Chinese: 予 gives, 豫 delays.
 const OTHERS: [char; 4] = ['予', '缶', '醋', '疏'];
 
+/// Ways of writing a character in Japanese names, each with the usual one, which neither NFKC nor OpenCC's tables make of it.
+const VARIANTS: [(char, char); 10] = [
+    ('髙', '高'),
+    ('嵜', '崎'),
+    ('桒', '桑'),
+    ('栁', '柳'),
+    ('冨', '富'),
+    ('濵', '濱'),
+    ('邉', '邊'),
+    ('渕', '淵'),
+    ('逹', '達'),
+    ('槗', '橋'),
+];
+
 /// By character from [`FIRST`] to [`LAST`]; 110 KB, made when the first Han text comes.
 static ONE_FORM: LazyLock<Box<[char]>> = LazyLock::new(one_form);
 
 /// `text` as the index has it: [`fold`], without characters that nobody sees, and each Han character in its simplified form (OpenCC's
 /// table; new Japanese forms by way of the traditional ones). 圖, 图 and 図 are 图. At most about eleven times as long.
 pub fn form(text: &str) -> Cow<'_, str> {
-    let folded = fold(text);
-    let same = |c: char| !is_unseen(c) && one(c) == c;
-    if folded.is_ascii() || folded.chars().all(same) {
+    let folded = match text.is_ascii() || !text.chars().any(is_unseen) {
+        true => fold(text),
+        // Before it is folded: a mark goes with its letter, whatever nobody sees between.
+        false => fold(&text.chars().filter(|c| !is_unseen(*c)).collect::<String>()).into_owned().into(),
+    };
+    if folded.is_ascii() || folded.chars().all(|c| one(c) == c) {
         return folded;
     }
-    folded.chars().filter(|c| !is_unseen(*c)).map(one).collect::<String>().into()
+    folded.chars().map(one).collect::<String>().into()
 }
 
 /// A text in its form that knows where each piece of it stood.
@@ -67,7 +84,12 @@ fn is_unseen(c: char) -> bool {
 fn one(c: char) -> char {
     let at = u32::from(c);
     if !(FIRST..=LAST).contains(&at) {
-        return c;
+        return match c {
+            '\u{fa11}' => '崎', // has no decomposition, though it lies among compatibility characters
+            '𠮷' => '吉',
+            '𣘺' => '桥',
+            other => other,
+        };
     }
     ONE_FORM.get((at - FIRST) as usize).copied().unwrap_or(c)
 }
@@ -90,6 +112,11 @@ fn one_form() -> Box<[char]> {
         let simplified = place(old).and_then(|at| forms.get(at)).copied().unwrap_or(old);
         if let Some(form) = place(new).and_then(|at| forms.get_mut(at)) {
             *form = simplified;
+        }
+    }
+    for (variant, usual) in VARIANTS {
+        if let Some(form) = place(variant).and_then(|at| forms.get_mut(at)) {
+            *form = usual;
         }
     }
     // A form of a form: once is enough for whoever asks.

@@ -19,8 +19,9 @@ const BLOCK: usize = 512;
 
 /// A character of Chinese script (Unicode, script Han), the signs of repetition and of zero among them.
 pub fn is_han(c: char) -> bool {
-    matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}'
-        | '々' | '〇')
+    c >= '々'
+        && matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{323af}' | '々' | '〇')
 }
 
 /// The words of a run of Han characters.

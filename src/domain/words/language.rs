@@ -12,16 +12,25 @@ const SURE: usize = 200;
 /// The same where the script alone tells: a text of Han is not English, however short.
 const SURE_BY_SCRIPT: usize = 40;
 
+/// Words that only English has, and that no English text is without.
+const ENGLISH: [&str; 18] = [
+    "the", "of", "and", "this", "that", "with", "which", "from", "were", "have", "you", "they", "there", "been",
+    "would", "their", "what", "these",
+];
+/// Of how many words one is to be of these, and how many there are to be at least: then the detector says English too.
+const OF_ENGLISH: (usize, usize) = (12, 16);
+
 /// The language of a page, as ISO 639-1 has it, or else ISO 639-3: what it declares (BCP 47: `zh-Hant-TW` is `zh`), unless its `text`
 /// is surely in another; without a declaration what the text is in, when that is clear. Of the text 2 KiB count.
 ///
 /// Kana tell Japanese and Han Chinese, also between words of other scripts: pages about programs are mixed. What else there is tells
-/// the detector `whatlang` by its trigrams.
+/// the detector `whatlang` by its trigrams, unless so many words are English that it need not be asked: that takes a hundred
+/// times as long.
 pub fn language(text: &str, declared: Option<&str>) -> Option<String> {
     let sample = cut_at(text, SAMPLE);
     let declared = declared.and_then(subtag);
     let scripts = Scripts::of(sample);
-    let seen = scripts.language().or_else(|| {
+    let seen = scripts.language().or_else(|| is_english(sample).then_some(("en", true))).or_else(|| {
         let seen = detect(sample).filter(|info| info.is_reliable());
         seen.map(|info| (short(info.lang()), true))
     });
@@ -34,6 +43,17 @@ pub fn language(text: &str, declared: Option<&str>) -> Option<String> {
         (Some(declared), _) => Some(declared),
         (None, seen) => seen.map(|(seen, _)| seen.into()),
     }
+}
+
+/// Whether a text is surely English.
+fn is_english(sample: &str) -> bool {
+    let (mut words, mut english) = (0, 0);
+    for word in sample.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
+        words += 1;
+        english += usize::from(ENGLISH.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    }
+    let (one_of, least) = OF_ENGLISH;
+    english >= least && english * one_of >= words
 }
 
 /// Letters from which on a guess stands against a declaration.
@@ -95,6 +115,29 @@ pub fn subtag(tag: &str) -> Option<String> {
         "und" | "mul" | "zxx" => return None,
         _ => Lang::from_code(first.as_str()).map_or(first, |lang| short(lang).into()),
     })
+}
+
+/// Parts of a tag that are kept behind the language.
+const PARTS: usize = 4;
+
+/// A language with what else its tag says (BCP 47), script and region, in lower case: `zh_Hant-TW` is `zh-hant-tw`.
+pub fn tag(text: &str) -> Option<String> {
+    let mut tag = subtag(text)?;
+    let first = text.trim().split([',', ';', ' ']).next().unwrap_or_default();
+    let is_part = |part: &&str| matches!(part.len(), 2..=8) && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    for part in first.split(['-', '_']).skip(1).take_while(is_part).take(PARTS) {
+        tag.push('-');
+        tag.push_str(&part.to_ascii_lowercase());
+    }
+    Some(tag)
+}
+
+/// The language of a tag that [`tag`] gave, then the language with each other part by itself: what a page in `zh-hant-tw` is found by. All
+/// those of a narrower tag must be among them (RFC 4647, extended filtering).
+pub fn ranges(tag: &str) -> impl Iterator<Item = String> {
+    let (language, rest) = tag.split_once('-').unwrap_or((tag, ""));
+    let parts = rest.split('-').filter(|part| !part.is_empty());
+    std::iter::once(language.to_owned()).chain(parts.map(move |part| format!("{language}-{part}")))
 }
 
 /// ISO 639-1, or else 639-3.

@@ -8,8 +8,8 @@ pub struct TokenList {
     count: usize,
 }
 
-/// What ends a token; none holds it.
-const END: char = '\0';
+/// The longest token, in bytes: its length is a character.
+const LONGEST: usize = 0xd7ff;
 /// The longest steps that are told apart. Back: to the first part of a word from its last; on: as far as there are characters.
 const BACK: i64 = 64;
 const ON: i64 = 0xd7ff - NO_STEP;
@@ -17,16 +17,20 @@ const ON: i64 = 0xd7ff - NO_STEP;
 const NO_STEP: i64 = ' ' as i64 + BACK;
 
 impl TokenList {
-    /// The next token. An empty one, or one with U+0000, is none.
+    /// Makes room for so many bytes of tokens.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.packed.reserve(bytes);
+    }
+
+    /// The next token. An empty one, or one of more than 55,295 bytes, is none.
     pub fn push(&mut self, token: &str, place: u32) {
-        if token.is_empty() || token.contains(END) {
-            return;
-        }
+        let length = u32::try_from(token.len()).ok().filter(|length| *length as usize <= LONGEST);
+        let Some(length) = length.filter(|length| *length > 0).and_then(char::from_u32) else { return };
         let step = (i64::from(place) - i64::from(self.last)).clamp(-BACK, ON);
         let mark = u32::try_from(NO_STEP + step).ok().and_then(char::from_u32);
         self.packed.push(mark.unwrap_or(' '));
+        self.packed.push(length);
         self.packed.push_str(token);
-        self.packed.push(END);
         self.last = moved(self.last, step);
         self.count += 1;
     }
@@ -57,13 +61,28 @@ fn moved(place: u32, step: i64) -> u32 {
 }
 
 /// Each token of [`TokenList::packed`] with its place.
-pub fn unpacked(packed: &str) -> impl Iterator<Item = (&str, u32)> {
-    let mut place = 0;
-    packed.split_terminator(END).filter_map(move |token| {
-        let mark = token.chars().next()?;
-        place = moved(place, i64::from(u32::from(mark)) - NO_STEP);
-        Some((token.get(mark.len_utf8()..)?, place))
-    })
+pub fn unpacked(packed: &str) -> Unpacked<'_> {
+    Unpacked { rest: packed, place: 0 }
+}
+
+/// See [`unpacked`].
+#[derive(Clone, Debug)]
+pub struct Unpacked<'a> {
+    rest: &'a str,
+    place: u32,
+}
+
+impl<'a> Iterator for Unpacked<'a> {
+    type Item = (&'a str, u32);
+
+    fn next(&mut self) -> Option<(&'a str, u32)> {
+        let mut chars = self.rest.chars();
+        let (mark, length) = (chars.next()?, chars.next()?);
+        let (token, rest) = chars.as_str().split_at_checked(u32::from(length) as usize)?;
+        self.rest = rest;
+        self.place = moved(self.place, i64::from(u32::from(mark)) - NO_STEP);
+        Some((token, self.place))
+    }
 }
 
 impl<'a> FromIterator<(&'a str, u32)> for TokenList {
@@ -89,6 +108,8 @@ mod tests {
             ("ß", 60),
             ("far", 50_000),
             ("x", 49_936),
+            (&*"long".repeat(100), 49_937),
+            ("\0", 49_938),
         ];
         let list: TokenList = tokens.into_iter().collect();
         assert_eq!(list.iter().collect::<Vec<_>>(), tokens);
@@ -97,7 +118,8 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_left_out_and_no_step_is_too_long() {
-        let list: TokenList = [("a", 5), ("", 6), ("b\0c", 7), ("d", 100_000), ("e", 7)].into_iter().collect();
+        let long = "b".repeat(LONGEST + 1);
+        let list: TokenList = [("a", 5), ("", 6), (&*long, 7), ("d", 100_000), ("e", 7)].into_iter().collect();
         let far = 5 + u32::try_from(ON).unwrap();
         assert_eq!(list.iter().collect::<Vec<_>>(), [("a", 5), ("d", far), ("e", far - 64)]);
     }

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::han::{cut, is_han};
-use super::tokens::ascii_word;
+use super::tokens::{ascii_word, stretches};
 
 /// What runs of Han characters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +41,18 @@ pub struct Word<'t> {
 /// Words before an apostrophe that are no part of the word behind it (French, Italian, Catalan).
 const ELISIONS: [&str; 9] = ["l", "d", "j", "n", "s", "c", "m", "t", "qu"];
 
+/// Bytes of a word with the space behind it, about.
+const WORD: usize = 6;
+
 /// The first words of `text`, at most `most`. Names such as `c++`, `c#`, `node.js` and `foo_bar` are whole; `l'eau` is `eau`, `Ada's` is
 /// `Ada`. A word holds a letter or a digit.
 pub fn words(text: &str, han: Han, most: usize) -> Vec<Word<'_>> {
-    let mut found = Words { text, out: Vec::new(), most, joint: Joint::Apart };
+    let out = Vec::with_capacity(most.min(text.len() / WORD + 1));
+    let mut found = Words { text, out, most, joint: Joint::Apart };
+    if text.is_ascii() {
+        found.spaced(text, 0);
+        return found.out;
+    }
     let mut at = 0;
     while found.out.len() < most
         && let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty())
@@ -88,36 +96,44 @@ impl<'t> Words<'t> {
 
     /// A run without Han.
     fn spaced(&mut self, run: &'t str, at: usize) {
-        let mut done = 0;
-        if run.is_ascii() {
-            while let Some((from, length)) = ascii_word(run, done)
-                && self.out.len() < self.most
-            {
-                self.gap(run, done..from, at);
-                done = from + length;
-                done += signs(run.get(done..).unwrap_or_default(), run.get(from..done).unwrap_or_default());
-                self.word(run.get(from..done).unwrap_or_default(), at + from);
+        for stretch in stretches(run) {
+            let mut done = stretch.start;
+            if stretch.ascii {
+                let ascii = run.get(..stretch.end).unwrap_or_default();
+                while let Some((from, length)) = ascii_word(ascii, done)
+                    && self.out.len() < self.most
+                {
+                    self.gap(run, done..from, at);
+                    done = from + length;
+                    done += signs(run.get(done..).unwrap_or_default(), run.get(from..done).unwrap_or_default());
+                    self.word(run.get(from..done).unwrap_or_default(), at + from);
+                }
+                self.gap(run, done..stretch.end, at);
+                continue;
             }
-            return self.gap(run, done..run.len(), at);
-        }
-        for (from, piece) in run.split_word_bound_indices().filter(|(_, piece)| !piece.is_empty()) {
-            if from < done {
-                continue; // a sign that belongs to the word before it
-            }
-            done = from + piece.len();
-            if piece.contains(char::is_alphanumeric) {
-                done += signs(run.get(done..).unwrap_or_default(), piece);
-                self.word(run.get(from..done).unwrap_or_default(), at + from);
-            } else {
-                self.between(piece, at + from);
-            }
-            if self.out.len() >= self.most {
-                return;
+            let pieces = run.get(stretch.start..stretch.end).unwrap_or_default().split_word_bound_indices();
+            for (from, piece) in pieces.map(|(from, piece)| (stretch.start + from, piece)) {
+                if from < done {
+                    continue; // a sign that belongs to the word before it
+                }
+                done = from + piece.len();
+                if piece.contains(char::is_alphanumeric) {
+                    done += signs(run.get(done..).unwrap_or_default(), piece);
+                    self.word(run.get(from..done).unwrap_or_default(), at + from);
+                } else {
+                    self.between(piece, at + from);
+                }
+                if self.out.len() >= self.most {
+                    return;
+                }
             }
         }
     }
 
     fn word(&mut self, word: &'t str, start: usize) {
+        if word.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return self.push(word, start, false);
+        }
         let bare = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
         let elided = bare.split_once(['\'', '’']).filter(|(before, _)| {
             before.len() <= 2 && ELISIONS.iter().any(|elision| elision.eq_ignore_ascii_case(before))
@@ -133,6 +149,10 @@ impl<'t> Words<'t> {
 
     /// What stands between two words of ASCII.
     fn gap(&mut self, run: &str, gap: std::ops::Range<usize>, at: usize) {
+        if run.get(gap.clone()) == Some(" ") {
+            self.joint = self.joint.max(Joint::Space);
+            return;
+        }
         for from in gap {
             self.between(run.get(from..=from).unwrap_or_default(), at + from);
         }

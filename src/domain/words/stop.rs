@@ -4,9 +4,11 @@
 use std::collections::HashSet;
 use std::sync::{LazyLock, OnceLock};
 
+use foldhash::fast::RandomState;
+
 use super::fold::fold;
 
-type Set = HashSet<Box<str>>;
+type Set = HashSet<Box<str>, RandomState>;
 
 /// By the place of their language in [`stop_words::available_languages`]; folded when the language first comes.
 static SETS: LazyLock<Box<[OnceLock<Set>]>> =

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::*;
 
@@ -237,9 +238,50 @@ fn words_lose_the_endings_of_their_language() {
     assert!(Stem::of("zh").is_none());
 }
 
+#[test]
+fn a_tag_has_its_language_and_what_else_it_says_and_is_found_by_each_part() {
+    for (text, expected, found_by) in [
+        ("zh-Hant_TW", Some("zh-hant-tw"), &["zh", "zh-hant", "zh-tw"][..]),
+        ("pt-BR", Some("pt-br"), &["pt", "pt-br"]),
+        ("EN", Some("en"), &["en"]),
+        ("eng-US; q=1", Some("en-us"), &["en", "en-us"]),
+        ("de-x-private", Some("de"), &["de"]),
+        ("zh-", Some("zh"), &["zh"]),
+        ("und", None, &[]),
+        ("-TW", None, &[]),
+    ] {
+        let found = tag(text);
+        assert_eq!(found.as_deref(), expected, "{text}");
+        assert_eq!(found.iter().flat_map(|tag| ranges(tag)).collect::<Vec<_>>(), found_by, "{text}");
+    }
+}
+
+#[test]
+fn ways_of_writing_a_name_have_one_form() {
+    for (written, usual) in [
+        ("髙橋", "高橋"),
+        ("﨑", "崎"),
+        ("嵜", "崎"),
+        ("桒", "桑"),
+        ("栁", "柳"),
+        ("冨", "富"),
+        ("濵", "濱"),
+        ("邉", "邊"),
+        ("邉", "辺"),
+        ("渕", "淵"),
+        ("逹", "達"),
+        ("槗", "橋"),
+        ("𣘺", "橋"),
+        ("𠮷", "吉"),
+    ] {
+        assert_eq!(form(written), form(usual), "{written} {usual}");
+    }
+    assert_ne!(form("斎"), form("斉"), "two words");
+}
+
 proptest! {
     #[test]
-    fn a_form_stays_what_it_is(text in "[\\PC圖図\u{ad}\u{200d}]{0,40}") {
+    fn a_form_stays_what_it_is(text in "[\\PC圖図e\u{301}\u{ad}\u{200d}]{0,40}") {
         let once = form(&text).into_owned();
         prop_assert_eq!(form(&once), once.as_str());
     }
@@ -294,10 +336,29 @@ proptest! {
 proptest! {
     #[test]
     fn words_of_ascii_are_those_of_the_long_way(text in "[a-zA-Z0-9 .,:;'_+#\\-\n(]{0,40}") {
-        // One letter beyond ASCII, and all of the text goes the long way.
-        let (short, long) = (format!("{text}\n"), format!("{text}\nß"));
+        // One letter beyond ASCII and no space that ends a stretch, and all of the text goes the long way.
+        let (short, long) = (format!("{text}\n"), format!("{}\nß", text.replace(' ', "\n")));
         let mut expected = words(&long, Han::Chinese, 100);
         prop_assert_eq!(expected.pop().map(|word| word.text), Some("ß"));
         prop_assert_eq!(words(&short, Han::Chinese, 100), expected);
+    }
+}
+
+proptest! {
+    /// Stretches of ASCII and of others end where no word goes on.
+    #[test]
+    fn words_are_those_of_uax_29_wherever_curly_quotes_and_marks_stand(text in "[a-c’'“é .,:_\u{301}0-2]{0,40}") {
+        let part = |c: char| c.is_alphanumeric() || c == '\u{301}';
+        let mut wanted = Vec::new();
+        for (start, piece) in text.split_word_bound_indices() {
+            let runs = piece.split(|c| !part(c)).filter(|run| !run.is_empty());
+            wanted.extend(runs.map(|run| start + run.as_ptr() as usize - piece.as_ptr() as usize));
+        }
+        let mut found = Vec::new();
+        tokens(&text, 0, |token| {
+            found.extend((token.kind == Kind::Word).then_some(token.start));
+            true
+        });
+        prop_assert_eq!(found, wanted);
     }
 }

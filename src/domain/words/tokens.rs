@@ -49,6 +49,10 @@ pub struct Token<'t> {
 /// The tokens of a text in its [`form`](super::form), from this place on; the place behind the last one. Stops when `each` says so.
 pub fn tokens(text: &str, place: u32, each: impl FnMut(Token<'_>) -> bool) -> u32 {
     let mut found = Tokens { text, place, each, before: None, stopped: false };
+    if text.is_ascii() {
+        found.spaced(0, text.len());
+        return found.place;
+    }
     let mut at = 0;
     while !found.stopped && at < text.len() {
         let rest = text.get(at..).unwrap_or_default();
@@ -84,12 +88,15 @@ pub fn ranked(text: &str, mut each: impl FnMut(&str)) {
 /// A character of a script that is written without spaces: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
 pub fn is_unspaced(c: char) -> bool {
     // Hangul has spaces, and many endings; none of a word is whole between them.
-    is_joined(c)
-        || is_hangul(c)
-        || matches!(c, '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' // Thai
+    let listed = || {
+        is_joined(c)
+            || is_hangul(c)
+            || matches!(c, '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' // Thai
         | '\u{e81}'..='\u{ece}' | '\u{edc}'..='\u{edf}' // Lao
         | '\u{1000}'..='\u{103f}' | '\u{1050}'..='\u{109d}' | '\u{a9e0}'..='\u{a9ef}' | '\u{aa60}'..='\u{aa7f}' // Burmese
         | '\u{1780}'..='\u{17d3}' | '\u{17d7}' | '\u{17dc}' | '\u{17dd}') // Khmer
+    };
+    c >= '\u{e01}' && listed()
 }
 
 /// Han and kana: where a line of source ends between two of them, nothing is written.
@@ -165,6 +172,7 @@ impl<F: FnMut(Token<'_>) -> bool> Tokens<'_, F> {
     fn begin(&mut self, start: usize, end: usize, unspaced: bool) {
         let piece = |from, to| self.text.get(from..to).unwrap_or_default();
         if let Some((last, before)) = self.before
+            && (before || unspaced)
             && parts(piece(0, last), piece(last, start), piece(start, self.text.len()), [before, unspaced])
         {
             self.place = self.place.saturating_add(1);
@@ -208,22 +216,24 @@ impl<F: FnMut(Token<'_>) -> bool> Tokens<'_, F> {
     /// A run of scripts with spaces.
     fn spaced(&mut self, at: usize, end: usize) {
         let run = self.text.get(at..end).unwrap_or_default();
-        if run.is_ascii() {
-            let mut from = 0;
-            while !self.stopped
-                && let Some((start, length)) = ascii_word(run, from)
-            {
-                from = self.word(run, start, start + length, at);
+        for stretch in stretches(run) {
+            let (ascii, mut done) = (run.get(..stretch.end).unwrap_or_default(), stretch.start);
+            if stretch.ascii {
+                while !self.stopped
+                    && let Some((start, length)) = ascii_word(ascii, done)
+                {
+                    done = self.word(run, start, start + length, at);
+                }
+                continue;
             }
-            return;
-        }
-        let mut done = 0;
-        for (start, piece) in run.split_word_bound_indices() {
-            if start >= done && piece.contains(is_part) {
-                done = self.word(run, start, start + piece.len(), at);
-            }
-            if self.stopped {
-                return;
+            let words = run.get(stretch.start..stretch.end).unwrap_or_default().split_word_bound_indices();
+            for (start, piece) in words.map(|(start, piece)| (stretch.start + start, piece)) {
+                if start >= done && piece.contains(is_part) {
+                    done = self.word(run, start, start + piece.len(), at);
+                }
+                if self.stopped {
+                    return;
+                }
             }
         }
     }
@@ -238,6 +248,11 @@ impl<F: FnMut(Token<'_>) -> bool> Tokens<'_, F> {
             self.tell(word, self.place, at + start, at + signed, Kind::Word);
             self.place = self.place.saturating_add(1);
             return signed;
+        }
+        if word.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            self.tell(word, self.place, at + start, at + end, Kind::Word);
+            self.place = self.place.saturating_add(1);
+            return end;
         }
         let first = self.place;
         let (mut part, mut parts) = (0, 0);
@@ -258,21 +273,60 @@ impl<F: FnMut(Token<'_>) -> bool> Tokens<'_, F> {
 
 /// Of what parts of a word consist.
 fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || is_combining_mark(c)
+    c.is_alphanumeric() || !c.is_ascii() && is_combining_mark(c)
+}
+
+/// A piece of a text that ends behind a space, or with the text: no word goes over its ends.
+pub(super) struct Stretch {
+    pub start: usize,
+    pub end: usize,
+    /// It is ASCII, whose words are found without tables.
+    pub ascii: bool,
+}
+
+/// A text of scripts with spaces in stretches that are ASCII and such that are not. A space that a mark may stand on ends none.
+pub(super) fn stretches(text: &str) -> impl Iterator<Item = Stretch> {
+    let bytes = text.as_bytes();
+    let ends = |at: usize| bytes.get(at) == Some(&b' ') && bytes.get(at + 1).is_some_and(u8::is_ascii);
+    let mut start = 0;
+    let mut other = text.bytes().position(|b| !b.is_ascii()).unwrap_or(bytes.len());
+    std::iter::from_fn(move || {
+        if start >= bytes.len() {
+            return None;
+        }
+        let plain = if other == bytes.len() {
+            other
+        } else {
+            (start..other).rev().find(|at| ends(*at)).map_or(start, |at| at + 1)
+        };
+        let ascii = plain > start;
+        let end =
+            if ascii { plain } else { (other..bytes.len()).find(|at| ends(*at)).map_or(bytes.len(), |at| at + 1) };
+        let stretch = Stretch { start, end, ascii };
+        start = end;
+        if !ascii {
+            let rest = bytes.get(end..).unwrap_or_default();
+            other = end + rest.iter().position(|b| !b.is_ascii()).unwrap_or(rest.len());
+        }
+        Some(stretch)
+    })
 }
 
 /// The next word of a text of ASCII from a byte on, as UAX 29 finds it: where it begins, and its bytes.
 pub(super) fn ascii_word(text: &str, from: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
-    let is = |at: usize, kind: fn(&u8) -> bool| bytes.get(at).is_some_and(kind);
-    let inside = |at: usize| is(at, |b| b.is_ascii_alphanumeric() || *b == b'_');
+    let inside = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
     let mut start = from;
     loop {
-        start += bytes.get(start..)?.iter().position(|b| b.is_ascii_alphanumeric() || *b == b'_')?;
+        start += bytes.get(start..)?.iter().position(inside)?;
         let mut end = start;
         let mut lettered = false;
-        while inside(end) || end > start && joins(bytes, end) {
-            lettered |= is(end, u8::is_ascii_alphanumeric);
+        while let Some(b) = bytes.get(end) {
+            if inside(b) {
+                lettered |= *b != b'_';
+            } else if end == start || !joins(bytes, end) {
+                break;
+            }
             end += 1;
         }
         if lettered {

@@ -10,8 +10,8 @@ use crate::storage::error::hex;
 use crate::storage::keys::{HostAt, Key, MetaKey, SeenKey, after};
 use crate::storage::tables::{Content, Failed, HostState, Nearer, Pages, Robots, Seeds, Seen, Sitemaps};
 use crate::storage::values::{
-    ClockState, Consumers, Counters, FailedValue, FeedLog, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts,
-    PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value, ValueError,
+    CardSettings, ClockState, Consumers, Counters, FailedValue, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
+    OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value, ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -48,6 +48,7 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
         MetaKey::Settings => good::<LiveSettings>(bytes),
         MetaKey::Feed => good::<FeedLog>(bytes),
         MetaKey::Consumers => good::<Consumers>(bytes),
+        MetaKey::Cards => good::<CardSettings>(bytes),
         MetaKey::Lines(_) => good::<UnsyncedLines>(bytes),
         MetaKey::Unsynced(_) => good::<Unsynced>(bytes),
     };

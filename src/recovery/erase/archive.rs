@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::look::{each_line, index_line_owned};
 use super::note::Fill;
 use super::walk::{What, each_record};
-use super::{EraseError, Result, Work, database};
+use super::{ARCHIVE, EraseError, Result, Work, database};
 use crate::base::disk::own;
 use crate::recovery::checkpoint::{files, uploads};
 use crate::recovery::names_in;
@@ -40,9 +40,8 @@ impl Work<'_> {
     pub(super) fn archive(&mut self) -> Result<()> {
         let dir = &self.erase.look.warc;
         let names = names_in(dir).map_err(EraseError::io("list", dir))?;
-        for name in names.iter().filter(|name| is_warc(name) && !name.starts_with('.')) {
-            self.may_go_on()?;
-            (self.tell)("archive files", 1);
+        for (nth, name) in names.iter().filter(|name| is_warc(name) && !name.starts_with('.')).enumerate() {
+            self.tell(ARCHIVE, "archive files", nth as u64);
             self.file(name)?;
         }
         // An index whose file is not here any more: others' lines stay.
@@ -82,6 +81,7 @@ impl Work<'_> {
         let (mut plan, mut going) = (Plan::default(), None);
         let (storage, host) = (self.storage, self.host);
         let damaged = each_record(&self.in_archive(name), host, false, &mut |record| {
+            self.may_go_on()?;
             let (offset, header) = (record.header.offset, &record.header);
             let id = header.get("WARC-Record-ID").map(str::to_owned);
             let goes = match record.what {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{EraseError, Result, Work};
+use super::{BESIDE, EraseError, Result, Work};
 use crate::recovery::checkpoint::{files, uploads};
 use crate::recovery::if_there;
 
@@ -13,6 +13,7 @@ const MADE_ANEW: [&str; 2] = ["seen.bloom", "in-hand"];
 
 impl Work<'_> {
     pub(super) fn beside(&mut self) -> Result<()> {
+        self.tell(BESIDE, "index, filter, checkpoints", 0);
         let data = self.erase.data();
         files::remove_dir(&data.join(INDEX))?;
         for name in MADE_ANEW {
@@ -27,7 +28,7 @@ impl Work<'_> {
 
     /// All checkpoints are of a time before.
     fn checkpoints(&mut self) -> Result<()> {
-        if self.erase.keep_checkpoints {
+        if self.note.keep_checkpoints {
             return Ok(());
         }
         let shelf = &self.erase.shelf;

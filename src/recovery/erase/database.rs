@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
-use super::{Host, Result, Work};
+use super::{DATABASE, EraseError, Far, Host, Result, TABLES, Work};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::reason::Rejection;
 use crate::domain::visit::Visit;
 use crate::storage::keys::{
     ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
@@ -13,7 +13,9 @@ use crate::storage::keys::{
 use crate::storage::ledger::Ledger;
 use crate::storage::tables::{Content, Feed, Pages, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{ContentValue, DoneKind, FeedEntry, Format, HostState, PageRecord, Value, WarcPlace};
+use crate::storage::values::{
+    ContentValue, DoneKind, FeedEntry, Format, HostState, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
+};
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
 /// Records read at a time.
@@ -29,6 +31,8 @@ pub enum Is {
     Order,
     /// An entry of the feed that says by ids that something was erased.
     Erased,
+    /// A URL of it to which another linked, turned away because the host is blocked.
+    TurnedAway,
     /// Of another; whether it names the host.
     Other(bool),
 }
@@ -59,6 +63,9 @@ fn each_of(storage: &dyn Storage, family: Family, range: KeyRange, act: Act<'_>)
 /// What a record is to the host. One that is damaged is judged by its key.
 pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
     let own = match family {
+        Family::Seen | Family::Rejected if key.starts_with(&host.prefix) && is_turned_away(family, value) => {
+            return Is::TurnedAway;
+        }
         Family::Queue
         | Family::HostCounts
         | Family::Seen
@@ -92,6 +99,17 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
     if own { Is::Own } else { Is::Other(host.is_named_in(value)) }
 }
 
+fn is_turned_away(family: Family, value: &[u8]) -> bool {
+    match family {
+        Family::Seen => UrlState::decode(value).is_ok_and(|state| is_blocked(&state)),
+        _ => RejectedValue::decode(value).is_ok_and(|value| value.reason == Rejection::Blocked),
+    }
+}
+
+fn is_blocked(state: &UrlState) -> bool {
+    matches!(state, UrlState::Rejected { reason: Rejection::Blocked, .. })
+}
+
 fn is_first(host: &Host, content: &ContentValue) -> bool {
     host.is_at(content.first.partition, content.first.host)
 }
@@ -112,9 +130,20 @@ pub fn has(dir: &Path, host: &Host) -> bool {
     let little = RocksOptions { memory: 16 << 20, open_files: 64, ..RocksOptions::default() };
     let knows = || -> std::result::Result<bool, StorageError> {
         let storage = RocksStorage::look(dir, little)?;
-        let range = KeyRange::host(host.at);
-        Ok(!read::scan::<Seen>(&storage, &range, 1)?.is_empty()
-            || !read::scan::<Pages>(&storage, &range, 1)?.is_empty())
+        let mut range = KeyRange::host(host.at);
+        if !read::scan::<Pages>(&storage, &range, 1)?.is_empty() {
+            return Ok(true);
+        }
+        loop {
+            let urls = read::scan::<Seen>(&storage, &range, CHUNK)?;
+            if !urls.iter().all(|(_, state)| is_blocked(state)) {
+                return Ok(true);
+            }
+            match urls.last() {
+                Some((last, _)) if urls.len() == CHUNK => range.from = after(&last.encode()),
+                _ => return Ok(false),
+            }
+        }
     };
     knows().unwrap_or(true)
 }
@@ -171,6 +200,7 @@ impl Work<'_> {
         let (storage, host) = (self.storage, self.host);
         let mut batch = Batch::new();
         each_of(storage, Family::Pages, KeyRange::all(), &mut |_, key, value| {
+            self.may_go_on()?;
             if key.starts_with(&host.prefix) {
                 return Ok(());
             }
@@ -196,26 +226,30 @@ impl Work<'_> {
     }
 
     fn captures(&mut self) -> Result<()> {
+        let mut done = 0;
         loop {
+            self.tell(DATABASE, "captures", done);
             self.may_go_on()?;
             let captures = read::scan::<Pages>(self.storage, &KeyRange::host(self.host.at), BATCH)?;
             if captures.is_empty() {
                 return Ok(());
             }
-            (self.tell)("captures", captures.len() as u64);
+            done += captures.len() as u64;
             self.through_ledger(|ledger, txn| ledger.erase_captures(txn, &captures))?;
         }
     }
 
     fn urls(&mut self) -> Result<()> {
         let now = self.note.began();
+        let mut done = 0;
         loop {
+            self.tell(DATABASE, "URLs", done);
             self.may_go_on()?;
             let urls = read::scan::<Seen>(self.storage, &KeyRange::host(self.host.at), BATCH)?;
             if urls.is_empty() {
                 return Ok(());
             }
-            (self.tell)("URLs", urls.len() as u64);
+            done += urls.len() as u64;
             self.through_ledger(|ledger, txn| ledger.erase_urls(txn, &urls, now))?;
         }
     }
@@ -225,6 +259,7 @@ impl Work<'_> {
         let (storage, host) = (self.storage, self.host);
         let mut batch = Batch::new();
         each(storage, &mut |family, key, value| {
+            self.may_go_on()?;
             match (what_is(host, family, key, value), family) {
                 (Is::Own, Family::Feed) => {
                     if let (Ok(number), Ok(entry)) = (FeedKey::decode(key), FeedEntry::decode(value)) {
@@ -244,13 +279,14 @@ impl Work<'_> {
     /// What was deleted leaves the disk.
     fn rewrite(&mut self) -> Result<()> {
         let tell = &mut self.tell;
-        let stop = &self.erase.stop;
-        self.storage.rewrite(|family| {
+        let kept = self.storage.rewrite(&self.erase.stop, |family| {
             let nth = Family::ALL.iter().position(|one| *one == family).unwrap_or_default();
-            tell("families of the database written anew", nth as u64);
-            !stop.load(Ordering::Acquire)
+            tell(Far { step: TABLES, what: "families of the database written anew", done: nth as u64 });
         })?;
         self.may_go_on()?;
+        if kept > 0 {
+            return Err(EraseError::Tables { kept, path: self.erase.data().join("db") });
+        }
         Ok(self.erase.faults.check("erase.rewritten")?)
     }
 }

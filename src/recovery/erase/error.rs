@@ -23,6 +23,12 @@ pub enum EraseError {
     Warc(#[from] WarcError),
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// Compaction says nothing of it when it fails: tables that were there before it still are.
+    #[error(
+        "{kept} tables in {} could not be written anew, so what was deleted may stand in them still: there is most likely too little room for a second copy of the largest family (db/LOG says why); make room, then give the same command again: it goes on",
+        path.display()
+    )]
+    Tables { kept: usize, path: PathBuf },
     /// Not closed since a kill.
     #[error(
         "the last run on {} did not end cleanly; let `lycosa run` repair its files and stop it, then erase", .0.display()
@@ -61,6 +67,7 @@ impl EraseError {
             Self::Storage(e) => Some(e.fault()),
             Self::Warc(e) => Some(e.fault()),
             Self::Checkpoint(e) => e.fault(),
+            Self::Tables { .. } => Some(DiskFault::Full),
             _ => None,
         }
     }

@@ -3,12 +3,13 @@
 use super::archive::TOGETHER;
 use super::look::{each_line, line_owned};
 use super::note::Fill;
-use super::{Result, Work};
+use super::{LINES, Result, Work};
 use crate::recovery::checkpoint::uploads;
 
 impl Work<'_> {
     pub(super) fn lines(&mut self) -> Result<()> {
         let path = self.erase.data().join(uploads::JSONL);
+        self.tell(LINES, "lines of crawl.jsonl", 0);
         let (mut ranges, mut at, host) = (Vec::new(), 0_u64, self.host);
         each_line(&path, &mut |line| {
             if line_owned(host, line) {

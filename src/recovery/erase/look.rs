@@ -11,7 +11,7 @@ use parquet::record::Field;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{What, each_record};
-use super::{EraseError, Host, Result, Tell, beside, database};
+use super::{EraseError, Host, Result, beside, database};
 use crate::recovery::checkpoint::{Shelf, uploads};
 use crate::recovery::{if_there, names_in};
 use crate::storage::RocksStorage;
@@ -62,6 +62,8 @@ pub struct Found {
     pub blocked: bool,
     /// What stays: entries of the feed that say that something was erased, by ids only.
     pub feed_erased: u64,
+    /// What stays: records of its URLs to which others link, turned away because it is blocked.
+    pub turned_away: u64,
     /// What stands in the place of records, and of lines.
     pub fillers: Count,
     /// The same of lines of `crawl.jsonl`.
@@ -104,6 +106,9 @@ pub struct Look {
     pub in_index: fn(&Path, &str) -> bool,
 }
 
+/// Told now and then: what is being looked at, and how much of it was.
+pub type Tell<'t> = &'t mut dyn FnMut(&'static str, u64);
+
 /// A look under way.
 struct Looking<'l> {
     place: &'l Look,
@@ -130,9 +135,9 @@ impl Look {
 }
 
 impl Looking<'_> {
-    fn step(&mut self, what: &str) -> Result<()> {
+    fn step(&mut self, what: &'static str) -> Result<()> {
         self.done += 1;
-        if self.done.is_multiple_of(TOLD) {
+        if self.done == 1 || self.done.is_multiple_of(TOLD) {
             (self.tell)(what, self.done);
             if self.stop.load(Ordering::Acquire) {
                 return Err(EraseError::Interrupted);
@@ -198,6 +203,7 @@ impl Looking<'_> {
                 Is::Own => *self.found.database.entry(family.name().to_owned()).or_default() += 1,
                 Is::Order => self.found.blocked = true,
                 Is::Erased => self.found.feed_erased += 1,
+                Is::TurnedAway => self.found.turned_away += 1,
                 Is::Other(true) => self.found.name("records of the database"),
                 Is::Other(false) => {}
             }

@@ -38,19 +38,19 @@ use crate::domain::rank::Ranker;
 use crate::domain::refresh::Refresh;
 use crate::recovery::checkpoint::{Shelf, files, swap, uploads};
 use crate::storage::ledger::LedgerRules;
-use crate::storage::values::{FileLengths, Format, RunState};
+use crate::storage::values::{Counters, FileLengths, Format, RunState};
 use crate::storage::{RocksStorage, Storage, read};
 use crate::warc::archive::ArchiveSettings;
-use crate::warc::folder::{Claim, claim};
+use crate::warc::folder::{self, Claim, claim};
 use crate::warc::name::cdxj_name;
 
 use certificate::Changed;
-pub use certificate::{Certificate, FOLDER};
+pub use certificate::{Brief, Certificate, FOLDER, certificate, certificates};
 pub use error::{EraseError, Result};
 pub use host::Host;
 pub use look::{Count, Found, Look};
 use note::Note;
-pub use note::is_pending;
+pub use note::{Pending, order, pending};
 
 /// What is to be erased, and where.
 pub struct Erase {
@@ -74,8 +74,30 @@ pub struct Erase {
     pub faults: Faults,
 }
 
-/// Told now and then: what is being done, and how much of it is.
-pub type Tell<'t> = &'t mut dyn FnMut(&str, u64);
+/// How far an erasure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Far {
+    /// The step, from 1 to [`STEPS`].
+    pub step: usize,
+    /// What is being done.
+    pub what: &'static str,
+    /// How much of it is.
+    pub done: u64,
+}
+
+/// Steps of an erasure.
+pub const STEPS: usize = 8;
+const SEARCH: usize = 1;
+const OTHERS: usize = 2;
+const ARCHIVE: usize = 3;
+const LINES: usize = 4;
+const DATABASE: usize = 5;
+const TABLES: usize = 6;
+const BESIDE: usize = 7;
+const ONCE_MORE: usize = 8;
+
+/// Told at the beginning of each step, and now and then.
+pub type Tell<'t> = &'t mut dyn FnMut(Far);
 
 /// An erasure under way.
 struct Work<'w> {
@@ -120,9 +142,11 @@ impl Erase {
     pub fn certify(&self, storage: &RocksStorage, host: &Host, tell: Tell<'_>) -> Result<Certificate> {
         let note = Note::read(self.data())?.filter(|note| note.is_of(host));
         let note = note.ok_or_else(|| EraseError::Another(self.data().to_owned()))?;
-        let after = self.look.all(storage, host, &self.stop, tell)?;
+        let after =
+            self.look.all(storage, host, &self.stop, &mut |what, done| tell(Far { step: ONCE_MORE, what, done }))?;
         let mut changed = Vec::new();
         for (file, before) in &note.files {
+            self.may_go_on()?;
             let (bytes, sha256) = files::digest(&self.look.warc.join(file), u64::MAX)?;
             changed.push(Changed { file: file.clone(), bytes, before: before.clone(), after: sha256 });
         }
@@ -133,27 +157,46 @@ impl Erase {
         Ok(certificate)
     }
 
+    /// Ends here when that is wished: between two steps nothing is half done.
+    fn may_go_on(&self) -> Result<()> {
+        if self.stop.load(Ordering::Acquire) { Err(EraseError::Interrupted) } else { Ok(()) }
+    }
+
+    /// The archive, which must be the one that the captures are in: where its disk is not mounted nothing would be found in it.
     fn claimed(&self, storage: &dyn Storage) -> Result<Option<Claim>> {
+        let known: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
+        folder::claimed_before(&self.look.warc, known.pages_stored)?;
         let format = read::meta::<Format>(storage, ())?;
         Ok(format.map(|format| claim(&self.look.warc, format.seed)).transpose()?)
     }
 
     /// The note of an erasure of this host that did not come to its end, or a new one.
     fn noted(&self, storage: &RocksStorage, host: &Host, tell: Tell<'_>) -> Result<Note> {
-        if let Some(note) = Note::read(self.data())? {
-            return if note.is_of(host) { Ok(note) } else { Err(EraseError::Another(self.data().to_owned())) };
+        let former = Note::read(self.data())?;
+        if former.as_ref().is_some_and(|former| !former.is_of(host)) {
+            return Err(EraseError::Another(self.data().to_owned()));
+        }
+        if let Some(mut under_way) = former.clone().filter(|former| former.before.is_some()) {
+            if self.keep_checkpoints && !under_way.keep_checkpoints {
+                under_way.keep_checkpoints = true;
+                under_way.write(self.data())?;
+            }
+            return Ok(under_way);
         }
         let lengths = read::meta::<FileLengths>(storage, ())?;
         let unsynced = read::unsynced(storage, 1)?.len() + read::unsynced_lines(storage, 1)?.len();
         if unsynced > 0 || lengths.is_some_and(|lengths| lengths.warc.is_some()) {
             return Err(EraseError::Unclean(self.data().to_owned()));
         }
-        let before = self.look.all(storage, host, &self.stop, tell)?;
-        if before.is_nothing() && before.elsewhere.is_empty() && !before.blocked {
+        let before =
+            self.look.all(storage, host, &self.stop, &mut |what, done| tell(Far { step: SEARCH, what, done }))?;
+        if former.is_none() && before.is_nothing() && before.elsewhere.is_empty() && !before.blocked {
             return Err(EraseError::Nothing { host: host.name.clone(), data: self.data().to_owned() });
         }
         let copies = self.copies_of(&before)?;
-        let note = Note::begin(host, self.now, before, copies);
+        let mut note = former.unwrap_or_else(|| Note::begin(host, self.now));
+        (note.copies, note.before) = (copies, Some(before));
+        note.keep_checkpoints |= self.keep_checkpoints;
         note.write(self.data())?;
         self.faults.check("erase.noted")?;
         Ok(note)
@@ -182,9 +225,12 @@ impl Erase {
 }
 
 impl Work<'_> {
-    /// Ends here when that is wished: between two steps nothing is half done.
     fn may_go_on(&self) -> Result<()> {
-        if self.erase.stop.load(Ordering::Acquire) { Err(EraseError::Interrupted) } else { Ok(()) }
+        self.erase.may_go_on()
+    }
+
+    fn tell(&mut self, step: usize, what: &'static str, done: u64) {
+        (self.tell)(Far { step, what, done });
     }
 
     /// A file of the archive.

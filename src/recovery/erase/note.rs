@@ -1,5 +1,4 @@
-//! The file `ERASING`: an erasure is under way. It says of which host by a digest only, what was there before, and which bytes are being
-//! overwritten.
+//! The file `ERASING`: an erasure is ordered, or under way. It says of which host, what was there before, and which bytes are being overwritten.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,11 +17,40 @@ use crate::warc::date::digits17;
 
 const NAME: &str = "ERASING";
 /// The form of the note.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
-/// Whether an erasure in a data folder did not come to its end: no crawl may begin there.
-pub fn is_pending(data: &Path) -> bool {
-    data.join(NAME).exists()
+/// An erasure that is ordered, or did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Name of its certificate.
+    pub id: String,
+    /// The host's name.
+    pub host: String,
+}
+
+/// The erasure of a data folder that is to be gone on with, if there is one.
+///
+/// # Errors
+/// [`EraseError::Io`], [`EraseError::Note`].
+pub fn pending(data: &Path) -> Result<Option<Pending>> {
+    Ok(Note::read(data)?.map(|note| Pending { id: note.id, host: note.host }))
+}
+
+/// Orders an erasure: it is noted for good, and done when the crawl is at rest. One of the same host that is ordered already stays.
+///
+/// # Errors
+/// [`EraseError::Another`], [`EraseError::Io`], [`EraseError::Note`].
+pub fn order(data: &Path, host: &Host, now: UnixMillis) -> Result<Pending> {
+    let note = match Note::read(data)? {
+        Some(note) if note.is_of(host) => note,
+        Some(_) => return Err(EraseError::Another(data.to_owned())),
+        None => {
+            let note = Note::begin(host, now);
+            note.write(data)?;
+            note
+        }
+    };
+    Ok(Pending { id: note.id, host: note.host })
 }
 
 /// Bytes of one file that are overwritten next.
@@ -35,17 +63,21 @@ pub struct Fill {
 }
 
 /// The note.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
     format: u32,
     /// Name of the certificate.
     pub id: String,
-    /// Sixteen random bytes, and the SHA-256 of them and the host's name.
+    /// The host's name, which the certificate does not tell.
+    pub host: String,
+    /// Sixteen random bytes.
     pub salt: String,
-    pub digest: String,
     pub began_ms: u64,
-    pub before: Found,
+    /// Checkpoints stay.
+    pub keep_checkpoints: bool,
+    /// What was there before anything was changed; none while it is ordered only.
+    pub before: Option<Found>,
     /// Digests of the archive's files before the first byte was changed.
     pub files: BTreeMap<String, String>,
     /// Checkpoints that were removed.
@@ -61,12 +93,24 @@ pub fn digest(salt: &str, name: &str) -> String {
 }
 
 impl Note {
-    pub fn begin(host: &Host, now: UnixMillis, before: Found, copies: Vec<String>) -> Self {
-        let salt = Uuid::new_v4().simple().to_string();
-        let digest = digest(&salt, &host.name);
-        let id = format!("{}-{}", digits17(now), digest.get(..8).unwrap_or_default());
-        let (files, checkpoints, fill) = Default::default();
-        Self { format: FORMAT, id, salt, digest, began_ms: now.0, before, files, checkpoints, copies, fill }
+    /// Of an erasure that is ordered, and no more.
+    pub fn begin(host: &Host, now: UnixMillis) -> Self {
+        let (salt, host) = (Uuid::new_v4().simple().to_string(), host.name.clone());
+        let id = format!("{}-{}", digits17(now), digest(&salt, &host).get(..8).unwrap_or_default());
+        let (keep_checkpoints, before, files, checkpoints, copies, fill) = Default::default();
+        Self {
+            format: FORMAT,
+            id,
+            host,
+            salt,
+            began_ms: now.0,
+            keep_checkpoints,
+            before,
+            files,
+            checkpoints,
+            copies,
+            fill,
+        }
     }
 
     pub fn began(&self) -> UnixMillis {
@@ -75,7 +119,7 @@ impl Note {
 
     /// True when it is of this host.
     pub fn is_of(&self, host: &Host) -> bool {
-        self.digest == digest(&self.salt, &host.name)
+        self.host == host.name
     }
 
     /// The note of a data folder, if there is one.

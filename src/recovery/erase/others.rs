@@ -4,7 +4,7 @@
 
 use std::io::{BufReader, Seek, SeekFrom};
 
-use super::{EraseError, Result, Work};
+use super::{EraseError, OTHERS, Result, Work};
 use crate::recovery::check::line_of;
 use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
 use crate::storage::ledger::Change;
@@ -34,15 +34,17 @@ impl Work<'_> {
         let erase = self.erase;
         let lengths = read::meta::<FileLengths>(self.storage, ())?.unwrap_or_default();
         let (mut archive, _) = Archive::open(erase.archive.clone(), &lengths, None, Strays::Remove, erase.now)?;
-        let mut from = Vec::new();
+        let (mut from, mut looked) = (Vec::new(), 0);
         loop {
+            self.tell(OTHERS, "captures of others", looked);
             self.may_go_on()?;
             let range = KeyRange { from, until: Vec::new() };
             let captures = read::scan::<Pages>(self.storage, &range, CHUNK)?;
             let Some((last, _)) = captures.last() else { break };
             from = after(&last.encode());
-            (self.tell)("captures of others", captures.len() as u64);
+            looked += captures.len() as u64;
             for (key, page) in &captures {
+                self.may_go_on()?;
                 if let Some((records, place)) = self.relies(key, page)? {
                     let fate = self.fate(key, page, &records, &place)?;
                     self.carry(&mut archive, key, page, fate)?;

@@ -27,6 +27,8 @@ pub enum MetaKey {
     Feed,
     /// Who reads the feed, and how far each is.
     Consumers,
+    /// What cards of pages were made by.
+    Cards,
     /// Pages committed since the last barrier, one record a commit.
     Unsynced(u64),
     /// Lines of `crawl.jsonl` written since the last barrier, one record a commit.
@@ -43,6 +45,7 @@ const CLOCK: &str = "clock";
 const SETTINGS: &str = "settings";
 const FEED: &str = "feed";
 const CONSUMERS: &str = "consumers";
+const CARDS: &str = "cards";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
 
@@ -61,6 +64,7 @@ impl Key for MetaKey {
             Self::Settings => SETTINGS.into(),
             Self::Feed => FEED.into(),
             Self::Consumers => CONSUMERS.into(),
+            Self::Cards => CARDS.into(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
         }
@@ -76,6 +80,7 @@ impl Key for MetaKey {
             SETTINGS => Self::Settings,
             FEED => Self::Feed,
             CONSUMERS => Self::Consumers,
+            CARDS => Self::Cards,
             _ => numbered(name).ok_or(KeyError::Name)?,
         };
         // `from_str_radix` takes more spellings than we write.

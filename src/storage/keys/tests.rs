@@ -134,6 +134,7 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
         MetaKey::Settings,
         MetaKey::Feed,
         MetaKey::Consumers,
+        MetaKey::Cards,
         MetaKey::Counters(CrawlId(1)),
         MetaKey::Joined(CrawlId(1), HostKey([0, 0, 0xab, 0xcd, 1, 2, 3, 4])),
         MetaKey::Joined(CrawlId(u16::MAX), HostKey([u8::MAX; 8])),

@@ -8,7 +8,9 @@ mod options;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
 
 use rocksdb::checkpoint::Checkpoint;
 use rocksdb::{
@@ -25,6 +27,9 @@ use crate::base::disk::DiskFault;
 
 /// Bytes that RocksDB's batch adds to a change's key and value: kind, family, two lengths.
 const OVERHEAD: usize = 8;
+
+/// How often it is looked whether writing all anew is called off.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A scan of so many records passes by the cache.
 const PASSING: usize = 1_000;
@@ -110,25 +115,45 @@ impl RocksStorage {
     }
 
     /// Writes all that lives anew, down to the last level, so that what was deleted is on the disk no more: neither in a table nor in
-    /// the log.
+    /// the log. Gives how many tables are still the ones from before, because they could not be, or because `stop` was set meanwhile; the
+    /// engine itself does not say so.
     ///
     /// # Errors
     /// The engine's own.
-    pub fn rewrite(&self, mut told: impl FnMut(Family) -> bool) -> Result<(), StorageError> {
+    pub fn rewrite(&self, stop: &AtomicBool, mut told: impl FnMut(Family)) -> Result<usize, StorageError> {
         const DOING: &str = "writing the tables anew";
         self.flush()?;
+        let before = self.tables()?;
         self.change(DOING, |db| {
             let mut how = CompactOptions::default();
             how.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
             how.set_exclusive_manual_compaction(true);
-            for family in Family::ALL {
-                if told(*family) {
-                    db.compact_range_cf_opt(column(db, *family)?, None::<&[u8]>, None::<&[u8]>, &how);
-                }
-            }
-            Ok(())
+            let over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                // A family may take long: its compaction is called off when the caller has no time any more.
+                scope.spawn(|| {
+                    while !over.load(Ordering::Acquire) {
+                        if stop.load(Ordering::Acquire) {
+                            return db.cancel_all_background_work(true);
+                        }
+                        std::thread::sleep(LOOK);
+                    }
+                });
+                let done = Family::ALL.iter().try_for_each(|family| {
+                    if !stop.load(Ordering::Acquire) {
+                        told(*family);
+                        self.options.faults.pass("storage.rewrite");
+                        db.compact_range_cf_opt(column(db, *family)?, None::<&[u8]>, None::<&[u8]>, &how);
+                    }
+                    Ok(())
+                });
+                over.store(true, Ordering::Release);
+                done
+            })
         })?;
-        self.sync()
+        self.sync()?;
+        let now = self.tables()?;
+        Ok(before.iter().filter(|table| now.contains(table)).count())
     }
 
     /// The table files that belong to the database, by name.

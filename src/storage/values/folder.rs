@@ -74,6 +74,17 @@ impl Wire for SinceBoot {
 }
 
 fields! {
+    /// What the last run made cards and words of pages by, for whoever looks at the folder at rest.
+    #[derive(Default)]
+    CardSettings {
+        /// `index.keywords`.
+        keywords: String,
+        /// The text of `index.dictionary`; empty without one.
+        dictionary: String,
+    }
+}
+
+fields! {
     /// Settings changed over HTTP, which lie over those of file, environment and flags at every start; and the last changes.
     #[derive(Default)]
     LiveSettings {

@@ -12,7 +12,7 @@ mod wire;
 
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, FormerFeed, INDEX, Shown};
-pub use folder::{ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
+pub use folder::{CardSettings, ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
 pub use host::{HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts};
 pub use page::{
     AsSitemap, ContentValue, DoneKind, PageRecord, Remarks, Unsynced, UnsyncedLines, UnsyncedPage, WarcPlace,
@@ -89,6 +89,7 @@ macro_rules! values {
 }
 
 values! {
+    CardSettings = 1,
     ClockState = 1,
     Consumers = 1,
     ContentValue = 1,

@@ -229,6 +229,7 @@ fn samples() -> Vec<Sample> {
         sample(FeedEntry { kind: Visit::Failed, at: time, page: seen(), captured: None, why: Some(200) }),
         sample(FeedLog { id: [7; 8], trimmed: 300, former: Vec::new() }.continued([8; 8], 301, 400, None)),
         sample(Consumers(vec![Consumer { name: "a".into(), after: 300, hold: true, at: time }])),
+        sample(CardSettings { keywords: "fill".into(), dictionary: "狼蛛 5\n".into() }),
         sample(Format { version: 1, seed: u64::MAX }),
     ];
     all.extend(Failure::ALL.iter().map(|reason| sample(UrlState::Error { reason: *reason })));

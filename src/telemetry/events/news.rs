@@ -34,6 +34,8 @@ kinds! {
         Resumed = "resumed",
         /// Nothing new is begun any more.
         Draining = "draining",
+        /// A host is to be erased: nothing new is begun, and the crawl begins anew after that.
+        Erasing = "erasing",
         /// It has ended.
         Stopped = "stopped",
         /// A disk is low.

@@ -3,7 +3,7 @@
 //! Full disks are real ones (a tmpfs; root is needed to mount it). Faults at each single write come from
 //! `tests/tools/badfs.c`, preloaded into the daemon.
 
-mod bad;
+pub mod bad;
 mod faults;
 mod mount;
 mod real;
@@ -40,7 +40,7 @@ fn small(pages: u32) -> TestWebConfig {
 }
 
 /// A daemon and its endpoint.
-struct Running {
+pub struct Running {
     daemon: Daemon,
     at: SocketAddr,
 }

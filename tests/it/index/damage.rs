@@ -132,7 +132,10 @@ fn other_words_in_the_dictionary_make_a_new_generation_and_no_others_do_not() {
     let expected = indexable(&sandbox.data());
     same(&documents(&sandbox), &expected);
     let generations = |sandbox: &Sandbox| Folder::of(&sandbox.data()).numbers();
-    let searched = run(&[&"search" as &dyn AsRef<std::ffi::OsStr>, &"a", &"--data", &sandbox.data()], None);
+    let others = tempfile::NamedTempFile::new().unwrap();
+    fs::write(others.path(), "蜘蛛图鉴\n").unwrap();
+    let (data, set) = (sandbox.data(), format!("index.dictionary={}", others.path().display()));
+    let searched = run(&[&"search" as &dyn AsRef<std::ffi::OsStr>, &"a", &"--data", &data, &"--set", &set], None);
     let told = "name the crawl's configuration with --config FILE";
     assert!(searched.code == Some(2) && searched.text.contains(told), "{searched:?}");
     // A part of speech says nothing of how it is cut.

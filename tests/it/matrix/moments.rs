@@ -37,6 +37,7 @@ const AFTER_FAULTS: &[&str] = &[
     "host.retire",
     "store.mend",
     "storage.reopen",
+    "storage.rewrite", // by erasures
     "node.memory",
 ];
 /// Passed once for each host of a web.

@@ -51,6 +51,9 @@ fn orders_are_given_by_hand_outlive_a_kill_and_make_sense_or_are_refused() {
     let (code, text) = ctl(at, &["--json", "host", "h2.test", "block"]);
     let blocked: Value = serde_json::from_str(&text).unwrap();
     assert!(code == 0 && blocked["orders"]["blocked"].is_u64() && blocked["job"]["kind"] == "block", "{text}");
+    let (code, text) = ctl(at, &["seeds", "add", "http://h2.test/new"]);
+    let why = "rejected http://h2.test/new: blocked: its host is blocked by the operator's order; `lycosa ctl host h2.test unblock`";
+    assert!(code == 1 && text.contains(why), "{text}");
     let (code, text) = ctl(at, &["host", "h0.test", "delay", "7ms"]);
     assert!(code == 0 && text.contains("at least 7ms between two requests"), "{text}");
     let asked = ["h1.test", "h2.test"].map(|host| requests_to(&sandbox.web, host).len());

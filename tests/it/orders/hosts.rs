@@ -215,7 +215,7 @@ fn nothing_of_a_host_blocked_in_the_middle_is_asked_for_or_queued_ever_again() {
     live.close();
     let live = sandbox.start();
     let report = live.seed(&["http://h1.test/fresh"]);
-    assert_eq!(report.rejected[0].reason, "blocked");
+    assert!(report.rejected[0].reason.starts_with("blocked: its host is blocked by"), "{}", report.rejected[0].reason);
     assert_eq!(live.until_stop(), Stop::Done);
     let ended = live.end();
     assert_eq!(requests_to(&sandbox.web, HOST).len(), asked, "a blocked host was asked");

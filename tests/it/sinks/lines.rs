@@ -1,5 +1,7 @@
 //! Sinks that are servers for lines of JSON.
 
+use serde_json::json;
+
 use super::*;
 
 fn http(server: &StandIn, more: &str) -> String {
@@ -56,6 +58,68 @@ fn a_server_is_sent_every_entry_with_its_card_says_who_it_is_and_what_it_never_t
 }
 
 #[test]
+fn a_server_that_refuses_every_request_is_said_to_refuse_and_has_all_pages_once_it_is_set_right() {
+    for (status, kind) in [(400, "opensearch"), (413, "http"), (404, "http")] {
+        let server = StandIn::start(Mood::Only(status), "");
+        let mut sandbox = sandbox(&if kind == "http" { http(&server, "") } else { search("hook", &server, "") });
+        let crawl = Running::start(&mut sandbox, &[]);
+        let view = until_sink(&crawl, "hook", "some tries", |view| view["failures"].as_u64() >= Some(2));
+        assert_eq!(
+            (&view["doing"], &view["sent"], &view["rejected"]),
+            (&json!("refused"), &json!(0), &json!(0)),
+            "{view}"
+        );
+        let why = view["error"].as_str().unwrap();
+        assert!(
+            why.starts_with(&format!("{status} {{\"error\":\"so it is\"}}")) && why.contains("correct url"),
+            "{why}"
+        );
+        let (code, told) = crawl.ctl(&["sinks"]);
+        assert!(code == 0 && told.contains("  refused  ") && told.contains("so it is"), "{told}");
+        let doubts: Value = serde_json::from_str(&crawl.get("/api/v1/status").1).unwrap();
+        assert!(doubts["troubles"]["sink_waits"]["example"].as_str().unwrap().contains("so it is"), "{doubts}");
+        server.mood(Mood::Calm);
+        let view = until_sink(&crawl, "hook", "all of it", |view| {
+            caught_up(view) && view["after"].as_u64() == Some(sandbox.truth().len() as u64)
+        });
+        assert_eq!((&view["rejected"], &view["error"]), (&json!(0), &Value::Null), "{view}");
+        assert_eq!(crawl.ctl(&["stop"]).0, 0);
+        let log = crawl.end();
+        assert_eq!(log.matches("the server of a sink refuses what it is sent").count(), 1, "{log}");
+        assert!(rejected(&sandbox, "hook").is_empty(), "{log}");
+        if kind == "opensearch" {
+            assert_eq!(urls(&server), indexable(&sandbox.data()), "{log}");
+        }
+    }
+}
+
+#[test]
+fn a_mapping_that_no_document_fits_is_suspected_and_none_is_rejected() {
+    let server = StandIn::start(Mood::Calm, "http://"); // each item is refused, in answers of status 200
+    let mut sandbox = sandbox(&search("hook", &server, ""));
+    let crawl = Running::start(&mut sandbox, &[]);
+    let view = until_sink(&crawl, "hook", "some tries", |view| view["failures"].as_u64() >= Some(2));
+    assert_eq!((&view["doing"], &view["rejected"]), (&json!("refused"), &json!(0)), "{view}");
+    assert!(view["error"].as_str().unwrap().contains("mapper_parsing_exception"), "{view}");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+    assert!(rejected(&sandbox, "hook").is_empty() && server.documents().is_empty());
+}
+
+#[test]
+fn a_sink_that_waits_for_an_answer_says_since_when() {
+    let server = StandIn::start(Mood::Silent, "");
+    let mut sandbox = sandbox(&http(&server, ""));
+    let crawl = Running::start(&mut sandbox, &[]);
+    let view = until_sink(&crawl, "hook", "a request", |view| view["asked_since_ms"].is_u64());
+    assert_eq!(view["doing"], "sending", "{view}");
+    let (code, told) = crawl.ctl(&["sinks"]);
+    assert!(code == 0 && told.contains("hook: waits for an answer since 20"), "{told}");
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
+
+#[test]
 fn an_entry_of_which_a_sink_dies_three_times_is_passed_over_and_listed() {
     let server = StandIn::start(Mood::Calm, "");
     let mut sandbox = sandbox(&http(&server, "batch = 16"));
@@ -67,7 +131,7 @@ fn an_entry_of_which_a_sink_dies_three_times_is_passed_over_and_listed() {
     assert_eq!(done["sent"].as_u64(), Some(all - 1), "{done}");
     let (code, told) = crawl.ctl(&["sinks"]);
     assert!(
-        code == 0 && told.contains("hook: 1 refused or passed over, listed in sinks/hook.rejected.jsonl"),
+        code == 0 && told.contains("hook: 1 refused for good or passed over, listed in sinks/hook.rejected.jsonl"),
         "{told}"
     );
     assert_eq!(crawl.ctl(&["stop"]).0, 0);

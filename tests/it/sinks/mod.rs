@@ -12,15 +12,20 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::admin::Running;
-use crate::sandbox::{Sandbox, indexable, lines_of, until};
+use crate::sandbox::{Sandbox, indexable, lines_of, scale, until};
 use crate::site::{Site, page};
 use stand_in::{Mood, StandIn};
 
-/// A web with what makes pages come and go.
+/// Programs that are killed under a sink, at any moment and at each of its four points: in large 20.
+fn kills() -> usize {
+    if scale() == 1 { 4 } else { 20 }
+}
+
+/// A web with what makes pages come and go, large enough for so many kills.
 fn web() -> TestWebConfig {
     TestWebConfig {
         hosts: 5,
-        pages: 30,
+        pages: if scale() == 1 { 30 } else { 150 },
         links: 8,
         min_size: 2_000,
         max_size: 8_000,
@@ -91,7 +96,7 @@ fn exported(sandbox: &Sandbox, options: &[&str]) -> BTreeMap<String, Value> {
 fn a_server_that_misbehaves_has_the_truth_after_every_kill_and_no_page_is_fetched_for_it() {
     let server = StandIn::start(Mood::Wild, "/p/7");
     let mut sandbox = sandbox(&search("search", &server, "batch = 6\ntext = true"));
-    for at_least in [15, 30, 45, 60] {
+    for at_least in (1..=kills()).map(|kill| 15 * kill) {
         let mut crawl = Running::start(&mut sandbox, &[]);
         until("documents", || (server.documents().len() >= at_least).then_some(()), || crawl.daemon.log());
         crawl.daemon.signal(Signal::SIGKILL);
@@ -110,6 +115,7 @@ fn a_server_that_misbehaves_has_the_truth_after_every_kill_and_no_page_is_fetche
     let wanted = indexable(&sandbox.data());
     let (refused, taken): (BTreeSet<_>, BTreeSet<_>) = wanted.into_iter().partition(|url| url.contains("/p/7"));
     assert_eq!(urls(&server), taken);
+    println!("{} kills, {} documents, {} refused, moods {wild:?}", kills(), taken.len(), refused.len());
     assert!(taken.len() > 50 && !refused.is_empty(), "{} {refused:?}", taken.len());
     let listed = rejected(&sandbox, "search");
     assert!(
@@ -142,7 +148,8 @@ fn a_server_that_misbehaves_has_the_truth_after_every_kill_and_no_page_is_fetche
 fn what_every_step_of_a_sink_that_fails_or_kills_leaves_is_made_good() {
     let server = StandIn::start(Mood::Calm, "");
     let mut sandbox = sandbox(&search("search", &server, "batch = 10"));
-    for kill in ["sink.batch=kill@2", "sink.entry=kill@7", "sink.answered=kill@1", "sink.acknowledged=kill@2"] {
+    let points = ["sink.batch=kill@2", "sink.entry=kill@7", "sink.answered=kill@1", "sink.acknowledged=kill@2"];
+    for kill in points.into_iter().cycle().take(kills()) {
         let mut crawl = sandbox.start(&["--until-done"], Some(kill));
         assert_eq!(crawl.wait().code(), None, "{kill}: {}", crawl.log());
     }

@@ -68,7 +68,8 @@ pub async fn order(node: Arc<Node>, host: &str, order: HostOrder) -> Result<Host
         None => at_once(&node, &host, order).await?,
     };
     log::info!("order to a host: host={} command={order:?}", host.name);
-    Ok(HostOrdered { orders: node.crawl.orders.of(&host.at.host).into(), host: host.name, known, job })
+    let orders = node.crawl.orders.of(&host.at.host).into();
+    Ok(HostOrdered { orders, host: host.name, known, job, erasure: None })
 }
 
 /// A host may be blocked, paused and slowed down before anything of it is known; gives whether something is.

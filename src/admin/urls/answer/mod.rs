@@ -79,7 +79,9 @@ fn begin(queue: &QueueView) -> String {
         ("spelling", _) => "because a redirect leads to it under another spelling".to_owned(),
         ("cut", _) => "because the connection ended before its body did".to_owned(),
         ("given_up", _) => "because it was given up then or later".to_owned(),
-        ("depth", Some(via)) => format!("because {via} leads to it by a way on which more of its links may be followed"),
+        ("depth", Some(via)) => {
+            format!("because {via} leads to it by a way on which more of its links may be followed")
+        }
         ("cookies", _) => "because a redirect leads back to it, perhaps for its cookies".to_owned(),
         (_, Some(via)) => format!("because {via} says that it was changed since"),
         (_, None) => "because a sitemap says that it was changed since".to_owned(),

@@ -7,7 +7,7 @@ use super::element::Element;
 use super::facts::PageFacts;
 use super::fold::Fold;
 use super::tag::Tag;
-use crate::domain::card::{Block, Card, Find, Said, card, language_of, letters};
+use crate::domain::card::{Block, Card, Find, Region, Said, card, language_of, letters};
 use regions::Regions;
 
 /// Bytes of text kept of a page.
@@ -68,8 +68,21 @@ pub struct Blocks {
     in_link: bool,
     heading: bool,
     regions: Regions,
+    /// Where text beside its base characters goes, while it is in such an element (`rt`, `rp`).
+    beside: Option<Beside>,
+    /// How base characters of this block are read.
+    readings: Fold,
     /// The line of plain text that is not over has nothing but white space.
     blank: bool,
+}
+
+/// Text that stands beside its base characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beside {
+    /// How they are read: it has a block of its own, so that they stand in a row.
+    Reading,
+    /// Brackets for who shows no ruby.
+    Bracket,
 }
 
 impl Default for Blocks {
@@ -82,6 +95,8 @@ impl Default for Blocks {
             in_link: false,
             heading: false,
             regions: Regions::default(),
+            beside: None,
+            readings: Fold::new(MAX_TEXT),
             blank: true,
         }
     }
@@ -94,6 +109,8 @@ impl Blocks {
         }
         self.bound(tag.element);
         match tag.element {
+            Element::Reading => self.beside(Beside::Reading),
+            Element::RubyBracket => self.beside(Beside::Bracket),
             Element::A => self.in_link = tag.has("href"),
             Element::Heading => self.heading = true,
             Element::Html => keep(&mut self.made.language, tag.attr("lang").or_else(|| tag.attr("xml:lang"))),
@@ -104,14 +121,21 @@ impl Blocks {
 
     pub(super) fn end(&mut self, element: Element) {
         self.bound(element);
-        if element == Element::A {
-            self.in_link = false;
+        match element {
+            Element::A => self.in_link = false,
+            Element::Reading | Element::RubyBracket | Element::Ruby => self.beside = None,
+            _ => {}
         }
         self.regions.close(element);
     }
 
     /// Text that is shown.
     pub(super) fn text(&mut self, piece: &str) {
+        match self.beside {
+            Some(Beside::Reading) => return self.readings.push(piece),
+            Some(Beside::Bracket) => return,
+            None => {}
+        }
         if self.room > 0 {
             self.linked = self.linked.saturating_add(if self.in_link { letters(piece) } else { 0 });
             self.text.push(piece);
@@ -147,21 +171,32 @@ impl Blocks {
         self.heading &= element != Element::Heading && !regions::tells(element);
     }
 
+    fn beside(&mut self, what: Beside) {
+        self.beside = Some(what);
+        self.readings.part();
+    }
+
+    /// The text so far is a block, and then what is beside it.
     fn end_block(&mut self) {
-        let linked = std::mem::take(&mut self.linked);
-        if self.text.is_empty() {
+        self.beside = None;
+        let (text, linked) = (std::mem::take(&mut self.text), std::mem::take(&mut self.linked));
+        self.block(text, linked, self.heading, self.regions.now());
+        let readings = std::mem::take(&mut self.readings);
+        self.block(readings, 0, false, Region::Around);
+        (self.text, self.readings) = (Fold::new(self.room), Fold::new(self.room));
+    }
+
+    fn block(&mut self, text: Fold, linked: u32, heading: bool, region: Region) {
+        if text.is_empty() || self.made.blocks.len() >= MAX_BLOCKS {
             return;
         }
-        let text = std::mem::take(&mut self.text);
         let (mut text, _) = text.finish();
         text.shrink_to_fit();
         self.room -= self.room.min(text.len());
         if self.made.blocks.len() + 1 >= MAX_BLOCKS {
             self.room = 0;
         }
-        self.text = Fold::new(self.room);
         let letters = letters(&text);
-        let (heading, region) = (self.heading, self.regions.now());
         self.made.blocks.push(Block { text, letters, linked: linked.min(letters), heading, region });
     }
 
