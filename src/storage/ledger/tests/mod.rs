@@ -3,6 +3,7 @@
 mod again;
 mod feed;
 mod nearer;
+mod refresh;
 mod requeue;
 
 use super::*;
@@ -27,6 +28,7 @@ fn rules() -> LedgerRules {
         keep_rejected: true,
         generation: 1,
         max_depth: None,
+        refresh: crate::domain::refresh::Refresh::default(),
     }
 }
 
