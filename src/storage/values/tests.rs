@@ -426,7 +426,7 @@ fn entries() -> impl Strategy<Value = QueueEntry> {
     let said = (".{0,60}", texts(), texts(), texts());
     (ways, reaches(), again, numbers, said).prop_map(|(found, reach, again, numbers, (tail, spelling, origin, via))| {
         let (port, hops, attempts, seed, discovered) = numbers;
-        let again = again.map(|(at, why)| LastTime { captured: UnixMillis(at), why });
+        let again = again.map(|(at, why)| LastTime { visits: 3, ..LastTime::new(UnixMillis(at), why) });
         let (Reach { depth, limit }, discovered) = (reach, UnixMillis(discovered));
         let entry = QueueEntry { port, tail, depth, limit, hops, attempts, seed, found, ..queue_entry() };
         QueueEntry { discovered, origin, via, again, spelling, ..entry }

@@ -38,7 +38,7 @@ fn a_sitemap_stands_in_its_row_while_it_is_done_and_comes_back_as_what_it_was_fo
     bench.commit(&[Change::ReadAgain(vec![row, row])]);
     let back = entry(&bench, &map).unwrap();
     assert_eq!((back.found, back.via.as_deref(), back.seed), (map.found, Some("http://h.test/robots.txt"), false));
-    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: RequeueReason::Sitemap }));
+    assert_eq!(back.again, Some(LastTime::new(UnixMillis(7), RequeueReason::Sitemap)));
     assert!(rows(&bench).is_empty());
     bench.commit(&[captured(&map, 9), Change::ReadAgain(vec![row])]);
     assert_eq!(rows(&bench), [UnixMillis(9)], "an older row says nothing");
@@ -78,7 +78,7 @@ fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
     bench.commit(&[links(7)]);
     let back = entry(&bench, &page).unwrap();
     assert_eq!((back.depth, back.found, back.via.as_deref()), (1, FoundAs::Link, Some("http://h.test/s.xml")));
-    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: RequeueReason::Lastmod }));
+    assert_eq!(back.again, Some(LastTime::new(UnixMillis(7), RequeueReason::Lastmod)));
     assert!(matches!(bench.state(&page), Some(UrlState::Waiting { rank: 6, .. })));
     let c = bench.ledger.committed();
     assert_eq!((c.discovered, c.done, c.queued), (1, 0, 1));

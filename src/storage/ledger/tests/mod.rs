@@ -7,6 +7,7 @@ mod refresh;
 mod requeue;
 
 use super::*;
+use crate::domain::refresh::Refresh;
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
@@ -396,7 +397,7 @@ fn a_url_that_comes_last_moves_up_when_it_is_found_where_that_does_not_hold_and_
 #[test]
 fn a_retry_takes_a_better_way_and_comes_back_by_it() {
     let mut bench = Bench::new();
-    bench.ledger.rules_are(1, Some(5));
+    bench.ledger.rules_are(1, Some(5), Refresh::default());
     let page = bench.find("http://h.test/a", 4);
     let retry = Ending::Retry { at: UnixMillis(5_000), reason: Failure::Reset };
     bench.commit(&[bare(&page, retry), nearer(new("http://h.test/a", 1)), nearer(new("http://h.test/a", 2))]);

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::again::captured;
 use super::*;
+use crate::domain::refresh::Refresh;
 use crate::storage::keys::KeyRange;
 use crate::storage::tables::Nearer;
 
@@ -43,7 +44,7 @@ fn done_by(bench: &Bench, url: &NewUrl) -> Option<Reach> {
 /// A page found four links away, done, of five that are followed.
 fn done_page() -> (Bench, NewUrl) {
     let mut bench = Bench::new();
-    bench.ledger.rules_are(1, Some(5));
+    bench.ledger.rules_are(1, Some(5), Refresh::default());
     let page = bench.find("http://h.test/a", 4);
     bench.commit(&[with_links(&page, 7, 3)]);
     (bench, page)
@@ -64,7 +65,7 @@ fn a_page_that_is_done_is_queued_once_more_by_a_way_that_leads_further_when_it_l
         (None, 3, 2, true, false),
     ] {
         let mut bench = Bench::new();
-        bench.ledger.rules_are(1, most);
+        bench.ledger.rules_are(1, most, Refresh::default());
         let page = bench.find("http://h.test/a", 4);
         bench.commit(&[with_links(&page, 7, links)]);
         bench.commit(&cut.then(too_deep_unkept).into_iter().collect::<Vec<_>>());
@@ -84,10 +85,10 @@ fn a_page_that_is_done_is_queued_once_more_by_a_way_that_leads_further_when_it_l
 fn a_url_that_was_too_deep_by_the_way_it_was_leased_by_is_queued_by_a_better_one_that_came_meanwhile() {
     for (depth, queued) in [(10, true), (12, true), (13, false)] {
         let mut bench = Bench::new();
-        bench.ledger.rules_are(1, Some(60));
+        bench.ledger.rules_are(1, Some(60), Refresh::default());
         let page = bench.find("http://h.test/a", 13);
         bench.commit_while(true, &[nearer(by_way(depth))]);
-        bench.ledger.rules_are(2, Some(12));
+        bench.ledger.rules_are(2, Some(12), Refresh::default());
         bench.commit(&[bare(&page, Ending::Rejected(Rejection::TooDeep))]);
         let back = entry(&bench, &page).map(|back| (back.depth, back.via));
         assert_eq!(back, queued.then(|| (depth, Some("http://h.test/via".into()))), "{depth}");
@@ -127,7 +128,7 @@ fn a_better_way_waits_until_a_url_is_too_deep_and_is_then_followed_once() {
 fn a_page_in_somebody_s_hands_takes_a_way_that_leads_further_with_its_commit() {
     for cut in [false, true] {
         let mut bench = Bench::new();
-        bench.ledger.rules_are(1, Some(5));
+        bench.ledger.rules_are(1, Some(5), Refresh::default());
         bench.commit(&cut.then(too_deep_unkept).into_iter().collect::<Vec<_>>());
         let page = bench.find("http://h.test/a", 4);
         bench.commit_while(true, &[nearer(new("http://h.test/a", 1))]);
@@ -173,7 +174,7 @@ fn a_way_to_a_host_that_refuses_or_that_leads_no_further_by_another_limit_is_for
         bench.commit(&[nearer(by_way(2))]);
         let keys = waiting(&bench);
         bench.commit(&[too_deep(), cut]);
-        bench.ledger.rules_are(2, most);
+        bench.ledger.rules_are(2, most, Refresh::default());
         assert_eq!(bench.apply(&Change::FollowNearer(keys)).again, []);
         assert_eq!((waiting(&bench), bench.ledger.committed().nearer_to_queue()), (vec![], 0));
         assert_eq!(done_by(&bench, &page).map(|way| way.depth), Some(4), "it may be found by that way again");
@@ -183,7 +184,7 @@ fn a_way_to_a_host_that_refuses_or_that_leads_no_further_by_another_limit_is_for
 #[test]
 fn a_commit_undone_goes_back_to_its_queue_by_the_way_that_waits() {
     let mut bench = Bench::new();
-    bench.ledger.rules_are(1, Some(5));
+    bench.ledger.rules_are(1, Some(5), Refresh::default());
     let page = bench.find("http://h.test/a", 4);
     let Change::Page(mut change) = with_links(&page, 7, 3) else { panic!("a page") };
     let warc = crate::storage::values::WarcPlace { file: "a.warc.gz".into(), offset: 3, length: 2 };
@@ -206,7 +207,7 @@ struct Crawler {
 impl Crawler {
     fn new(most: u16) -> Self {
         let mut bench = Bench::new();
-        bench.ledger.rules_are(1, Some(most));
+        bench.ledger.rules_are(1, Some(most), Refresh::default());
         Self { bench, most, fetches: 0 }
     }
 

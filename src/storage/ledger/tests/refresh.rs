@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::fingerprint::ContentDigest;
-use crate::domain::refresh::{Pace, Refresh};
+use crate::domain::refresh::{Habit, Pace, Refresh};
 use crate::domain::visit::Visit;
-use crate::storage::keys::{Key, KeyRange, VisitHostKey};
+use crate::storage::keys::{KeyRange, VisitHostKey};
 use crate::storage::tables::{Pages, VisitHosts, Visits};
 
 const HOUR: u64 = 3_600_000;
@@ -104,7 +104,7 @@ fn a_page_comes_back_after_its_cycle_and_not_before_and_goes_on_so() {
     assert_eq!(entry(&bench, &url).unwrap().again.unwrap().why, RequeueReason::Cycle);
     assert_eq!(bench.turn(first.0 + HOUR), 0, "it is in hands");
     let again = bench.visit(&url, first.0 + 5, 2);
-    assert_eq!((again.visit, again.habit.rate > Habit::default().rate), (Visit::Changed, true));
+    assert_eq!((again.visit, again.habit.rate.ln > Habit::default().rate.ln), (Visit::Changed, true));
     assert!(again.next.unwrap().0 > first.0 + HOUR * 9 / 10);
     bench.is_sound();
 }
