@@ -62,10 +62,11 @@ impl Ledger {
 
     /// Queues URLs that were given up as if they were new, with all their attempts before them; captures stay.
     pub(super) fn try_again(&mut self, txn: &mut Txn<'_>, urls: &[SeenKey]) -> Result<Done> {
+        let mut done = Done::default();
         for seen in urls {
-            self.try_once_more(txn, *seen)?;
+            done.again.extend(self.try_once_more(txn, *seen)?.then_some(RequeueReason::GivenUp));
         }
-        Ok(Done::default())
+        Ok(done)
     }
 
     /// Queues a URL that was given up, unless its host refuses; true when it did.
