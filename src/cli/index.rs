@@ -80,6 +80,7 @@ impl AtRest {
 
     fn build(&self, args: &IndexArgs, fresh: bool) -> Result<Told, CliError> {
         let id = HEXLOWER.encode(&self.log.id);
+        let fresh = fresh || !self.folder.has_keywords(self.rules.settings.index.keywords);
         let plan = self.folder.plan(&self.log, &id, self.high, fresh);
         let dir = self.folder.generation(plan.writes);
         std::fs::create_dir_all(&dir).map_err(unwritten(&dir))?;
@@ -169,6 +170,11 @@ impl AtRest {
         }
         if !self.is_of_this_crawl(&reader)? {
             return Err(CliError::new(format!("nothing is compared, for the index {}", self.other(&reader)?)));
+        }
+        if !self.folder.has_keywords(self.rules.settings.index.keywords) {
+            return Err(CliError::new(
+                "nothing is compared, for the keywords of the index were found otherwise (index.keywords): `lycosa index build` makes it anew",
+            ));
         }
         let watch = std::cell::RefCell::new(Watch::start(!args.no_progress));
         let looked = |pages: u64| watch.borrow_mut().tell(|| format!("comparing: pages={pages}"));

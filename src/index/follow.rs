@@ -81,7 +81,8 @@ impl<'a> Follower<'a> {
     pub fn new(source: Source<'a>, writer: Writer, stand: Stand, (log, trimmed, shown): (&str, u64, u64)) -> Self {
         let begins = stand == Stand::default();
         let Stand { seq, captured, scanned, .. } = stand;
-        let mut stand = Stand { seq, captured, scanned, ..Stand::begin(log) };
+        let keywords = source.making.keywords.as_str().to_owned();
+        let mut stand = Stand { seq, captured, scanned, keywords, ..Stand::begin(log) };
         if begins && trimmed > 0 {
             stand.scanned = Some(String::new());
             stand.seq = shown;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::error::IndexError;
 use super::reader::Reader;
 use super::schema::{SCHEMA, Stand, stand_in};
+use crate::domain::card::Find;
 use crate::recovery::check::Derived;
 use crate::storage::values::FeedLog;
 use crate::warc::append::sync_dir;
@@ -125,6 +126,12 @@ impl Folder {
         if let Err(e) = fs::remove_dir_all(&dir) {
             log::warn!("an index of no more use stays: folder={} error={e}", dir.display());
         }
+    }
+
+    /// Whether keywords of cards were found so in the index that was written last, if there is one.
+    pub fn has_keywords(&self, find: Find) -> bool {
+        let last = self.numbers().last().and_then(|number| stand_in(&self.generation(*number)));
+        last.is_none_or(|stand| stand == Stand::default() || stand.keywords == find.as_str())
     }
 
     /// What there is, and what is to be done with it. Reads all of each index, so that one with bytes that were damaged is noticed.

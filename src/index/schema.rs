@@ -148,6 +148,9 @@ pub struct Stand {
     /// Which words were added to the dictionary (`index.dictionary`); 0 for none.
     #[serde(default, skip_serializing_if = "is_none")]
     pub dictionary: u64,
+    /// How keywords of cards were found (`index.keywords`).
+    #[serde(default)]
+    pub keywords: String,
     /// [`SCHEMA`].
     pub schema: u32,
     /// The newest capture in it, milliseconds since 1970.

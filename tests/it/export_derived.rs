@@ -22,11 +22,11 @@ pub const SETTINGS: &str = "crawl.name = \"CC-MAIN-2018-05\"\nfetch.concurrency 
     store.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
 
 /// A crawl that has ended: of pages in two charsets and three framings, redirects, errors and pages with the content of others.
-fn crawled() -> Sandbox {
-    let web = TestWebConfig {
-        hosts: 6,
-        pages: 40 * scale(),
-        duplicates: 0.1,
+/// A web with some of what makes exports differ: charsets, framings, queries, bases, errors.
+pub fn web(hosts: u32, pages: u32) -> TestWebConfig {
+    TestWebConfig {
+        hosts,
+        pages,
         redirects: 0.1,
         errors: 0.05,
         error_status: vec![404, 410],
@@ -35,13 +35,16 @@ fn crawled() -> Sandbox {
         chunked: 0.3,
         until_eof: 0.1,
         gbk: 0.3,
-        unicode: 0.1,
         queries: 0.2,
         canonical: 0.2,
         base: 0.1,
         kinds: 0.1,
         ..TestWebConfig::default()
-    };
+    }
+}
+
+fn crawled() -> Sandbox {
+    let web = TestWebConfig { duplicates: 0.1, unicode: 0.1, ..web(6, 40 * scale()) };
     let mut sandbox = Sandbox::new(web, SETTINGS);
     sandbox.finish();
     sandbox

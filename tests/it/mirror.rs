@@ -6,11 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lycosa::domain::url::{Canonicaliser, CleanRules};
-use lycosa::testweb::TestWebConfig;
-use lycosa::testweb::robots::RobotsMode;
 use serde_json::Value;
 
-use crate::export_derived::{SETTINGS, bytes, export};
+use crate::export_derived::{SETTINGS, bytes, export, web};
 use crate::sandbox::{Sandbox, left_out, python, scale};
 use crate::site::{Site, none, page};
 
@@ -34,24 +32,7 @@ fn wget(sandbox: &Sandbox) -> Option<PathBuf> {
 #[test]
 fn pages_of_a_mirror_lead_to_each_other_as_those_of_wgets_do() {
     let Some(python) = python() else { return };
-    let web = TestWebConfig {
-        hosts: 4,
-        pages: 30 * scale(),
-        redirects: 0.1,
-        errors: 0.05,
-        error_status: vec![404, 410],
-        robots: RobotsMode::Allow,
-        gzip: 0.3,
-        chunked: 0.3,
-        until_eof: 0.1,
-        gbk: 0.3,
-        queries: 0.2,
-        canonical: 0.2,
-        base: 0.1,
-        kinds: 0.1,
-        ..TestWebConfig::default()
-    };
-    let mut sandbox = Sandbox::new(web, SETTINGS);
+    let mut sandbox = Sandbox::new(web(4, 30 * scale()), SETTINGS);
     sandbox.finish();
     let (mirror, manifest) = export(&sandbox, "mirror", "mirror", &[]);
     let Some(wgets) = wget(&sandbox) else { return };

@@ -62,7 +62,8 @@ impl Life<'_> {
         let id = HEXLOWER.encode(&log.id);
         node.index.tell(|told| told.doing = Doing::Checking);
         source.faults.check("index.open")?;
-        let plan = folder.plan(&log, &id, shown, node.index.take_rebuild());
+        let fresh = node.index.take_rebuild() || !folder.has_keywords(rules.settings.index.keywords);
+        let plan = folder.plan(&log, &id, shown, fresh);
         let writer = self.open(&folder, &plan)?;
         let follower = Follower::new(source, writer, plan.stand.clone(), (&id, log.trimmed, shown));
         acknowledge(node, follower.stand().seq);

@@ -66,10 +66,13 @@ impl Ledger {
 
     /// Queues URLs that were given up as if they were new, with all their attempts before them; captures stay.
     pub(super) fn try_again(&mut self, txn: &mut Txn<'_>, urls: &[SeenKey]) -> Result<Done> {
+        let mut done = Done::default();
         for seen in urls {
-            self.try_once_more(txn, *seen, RequeueReason::GivenUp)?;
+            if self.try_once_more(txn, *seen, RequeueReason::GivenUp)? {
+                done.again.push(RequeueReason::GivenUp);
+            }
         }
-        Ok(Done::default())
+        Ok(done)
     }
 
     /// Queues a URL that was given up, unless its host refuses; true when it did.

@@ -124,6 +124,21 @@ fn is_told_to_be_of_before(sandbox: &Sandbox) {
 }
 
 #[test]
+fn keywords_that_are_found_otherwise_make_a_new_generation() {
+    let mut sandbox = sandbox("");
+    sandbox.finish();
+    let expected = indexable(&sandbox.data());
+    for (find, number) in [("fill", 1), ("first", 2), ("first", 2)] {
+        let set = format!("index.keywords={find}");
+        let mut crawl = sandbox.start(&["--until-done", "--set", &set], None);
+        assert_eq!(crawl.wait().code(), Some(0), "{}", crawl.log());
+        assert_eq!(Folder::of(&sandbox.data()).numbers(), [number], "{find}: {}", crawl.log());
+        same(&documents(&sandbox), &expected);
+        verified(&sandbox);
+    }
+}
+
+#[test]
 fn other_words_in_the_dictionary_make_a_new_generation_and_no_others_do_not() {
     let words = tempfile::NamedTempFile::new().unwrap();
     fs::write(words.path(), "狼蛛科动物\n").unwrap();
