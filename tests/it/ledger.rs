@@ -9,6 +9,7 @@ use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
 use lycosa::domain::reach::Reach;
 use lycosa::domain::reason::{Failure, Rejection};
+use lycosa::domain::refresh::Refresh;
 use lycosa::domain::robots::RobotsCopy;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, RejectedUrl};
@@ -87,6 +88,7 @@ fn rules(order: Order) -> LedgerRules {
         keep_rejected: true,
         generation: 1,
         max_depth: None,
+        refresh: Refresh::default(),
     }
 }
 

@@ -147,15 +147,15 @@ mod tests {
 
     /// The estimate of a page that changes every hour in the mean, after a hundred visits.
     fn estimated(dice: &mut Dice, interval: impl Fn(&mut Dice) -> f64, dated: bool) -> f64 {
-        let (mut now, mut next, mut last) = (0.0, dice.gap(HOUR), None);
+        let (mut now, mut next) = (0.0, dice.gap(HOUR));
         let mut rate = Rate::of_new_page(Rate::default(), None);
         for _ in 0..100 {
             let since = interval(dice) * HOUR;
             now += since;
             let mut found = Found::Same;
             while next <= now {
-                (last, next) = (Some(next), next + dice.gap(HOUR));
-                let ago = Duration::from_secs_f64(now - last.unwrap_or(now));
+                let ago = Duration::from_secs_f64(now - next);
+                next += dice.gap(HOUR);
                 found = if dated { Found::ChangedAgo(ago) } else { Found::Change };
             }
             rate = rate.after(Duration::from_secs_f64(since), found);

@@ -15,6 +15,7 @@ use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::refresh::{Habit, Rate};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::robots::RobotsCopy;
 use crate::domain::textprint::TextPrint;
@@ -66,6 +67,9 @@ fn page_record() -> PageRecord {
         charset: Some("utf-8".into()),
         print: Some(TextPrint { whole: u64::MAX, words: 1 << 40, sim: 3, features: 300 }),
         visit: Visit::Little,
+        habit: Habit { rate: Rate { ln: -3_500, weight: 128 }, links: 9, small: 4 },
+        next: Some(UnixMillis(80)),
+        not_modified: 3,
         remarks: Remarks { notes: vec![Note::Reset], target: Some("http://h0.test/b".into()), ..Remarks::default() },
         ..PageRecord::new(&url, UnixMillis(5), DoneKind::Stored)
     }
@@ -123,6 +127,8 @@ fn failed() -> FailedValue {
         limit: Some(2),
         hops: 0,
         seed: false,
+        next: Some(UnixMillis(70)),
+        visits: 2,
         found: FoundAs::WellKnown,
         discovered: UnixMillis(1),
         origin: Some("s".into()),
@@ -163,7 +169,7 @@ fn samples() -> Vec<Sample> {
     let again = QueueEntry {
         found: FoundAs::SitemapFile { nesting: 15 },
         seed: true,
-        again: Some(LastTime { captured: time, why: RequeueReason::Cut }),
+        again: Some(LastTime { visits: 2, ..LastTime::new(time, RequeueReason::Cycle) }),
         spelling: Some("/%61?".to_owned()),
         ..queue_entry()
     };
@@ -187,7 +193,7 @@ fn samples() -> Vec<Sample> {
         sample(unsynced(again)),
         sample(UnsyncedLines { from: 300, text: "{}\n".into() }),
         sample(HostState::default()),
-        sample(HostState { name: "h0.test".into(), pace: vec![0, 255], orders }),
+        sample(HostState { name: "h0.test".into(), pace: vec![0, 255], orders, rate: Rate { ln: -3_000, weight: 700 } }),
         sample(host_counts(Place::None)),
         sample(host_counts(Place::Held)),
         sample(host_counts(Place::Waiting { rank: 7, order: u64::MAX })),

@@ -67,7 +67,7 @@ fn better_ways(storage: &MemoryStorage) {
                 continue;
             };
             let url = PageUrl::from_canonical(&page.url).unwrap();
-            let again = Some(LastTime { captured, why: RequeueReason::Depth });
+            let again = Some(LastTime::new(captured, RequeueReason::Depth));
             let entry = QueueEntry { limit: Some(9), again, ..QueueEntry::new(&url, 1, page.fetched) };
             let reach = entry.reach();
             batch.put::<tables::Seen>(&seen, &UrlState::Done { captured, how, reach });

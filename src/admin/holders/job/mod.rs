@@ -193,6 +193,8 @@ mod tests {
             depth: 0,
             hops: 0,
             seed: false,
+            next: None,
+            visits: 0,
             found: crate::domain::found_as::FoundAs::Link,
             discovered: UnixMillis(1),
             origin: None,

@@ -119,7 +119,7 @@ fn a_better_way_waits_until_a_url_is_too_deep_and_is_then_followed_once() {
             (back.depth, back.via.as_deref(), back.origin.as_deref()),
             (1, Some("http://h.test/via"), Some("http://h.test/seed"))
         );
-        assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: RequeueReason::Depth }));
+        assert_eq!(back.again, Some(LastTime::new(UnixMillis(7), RequeueReason::Depth)));
         assert_eq!((waiting(&bench), bench.ledger.committed().nearer_to_queue()), (vec![], 0));
     }
 }
