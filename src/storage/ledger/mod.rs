@@ -14,6 +14,7 @@ mod nearer;
 mod orders;
 mod refresh;
 mod requeue;
+mod schedule;
 mod seeds;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -45,6 +46,7 @@ use counts::counters_of;
 use feed::Finished;
 use hosts::Hosts;
 use refresh::Planned;
+pub use schedule::Scheduled;
 
 /// What does not change while the node runs.
 #[derive(Clone)]

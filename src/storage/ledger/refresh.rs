@@ -7,15 +7,13 @@
 use std::time::Duration;
 
 use super::feed::Finished;
+use super::schedule::{Last, Page, ended};
 use super::{Done, Ledger, PageChange, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::refresh::interval::weight;
-use crate::domain::refresh::{About, Ended, Habit, Plan, Told};
+use crate::domain::refresh::{Ended, Habit, Told};
 use crate::domain::revisit::RequeueReason;
-use crate::domain::statuses::is_gone;
-use crate::domain::url::PageUrl;
-use crate::storage::keys::{HostAt, KeyRange, PageKey, SeenKey, VisitHostKey, VisitKey};
-use crate::storage::tables::{Failed, Pages, Seeds, Seen, Visits};
+use crate::storage::keys::{HostAt, KeyRange, SeenKey, VisitHostKey, VisitKey};
+use crate::storage::tables::{Failed, Pages, Visits};
 use crate::storage::txn::Txn;
 use crate::storage::values::{FailedValue, LastTime, PageRecord, UrlState, VisitRow};
 
@@ -31,29 +29,6 @@ pub(super) struct Planned {
     pub next: Option<UnixMillis>,
 }
 
-/// A page whose next visit is reckoned.
-#[derive(Clone, Copy)]
-struct Page<'p> {
-    url: &'p str,
-    mime: Option<&'p str>,
-    origin: Option<&'p str>,
-    depth: u16,
-    sitemap: bool,
-}
-
-impl<'p> Page<'p> {
-    fn of(record: &'p PageRecord) -> Self {
-        let PageRecord { url, mime, origin, depth, sitemap, .. } = record;
-        let (mime, origin) = (mime.as_deref(), origin.as_deref());
-        Self { url, mime, origin, depth: *depth, sitemap: sitemap.is_some() }
-    }
-
-    fn given_up(failed: &'p FailedValue) -> Self {
-        let FailedValue { url, origin, depth, found, .. } = failed;
-        Self { url, mime: None, origin: origin.as_deref(), depth: *depth, sitemap: found.is_sitemap() }
-    }
-}
-
 impl Ledger {
     /// Notes what a visit tells of how the page changes, and when it is visited next.
     pub(super) fn plan(
@@ -67,9 +42,8 @@ impl Ledger {
         let at = seen.host_crawl().host_at();
         let (record, last) = (page.record(), finished.last.as_ref());
         let Some(known) = record.or(last) else { return Ok(Planned::default()) };
-        let page_of = Page::of(known);
-        let tags = self.tags(txn, page_of)?;
-        let plan = self.rules.refresh.plan(&about(page_of, &tags), now);
+        let about = Page::of(known);
+        let heed = self.rules.refresh.plan(&about.about(&self.rules.tags(txn, about)?), now).heed;
         let habit = match (record, last) {
             (Some(record), None) => {
                 let host = self.hosts.rate(txn, at)?;
@@ -82,7 +56,7 @@ impl Ledger {
                     changed_ago: changed_ago(record).filter(|_| record.last_modified != last.last_modified),
                     links: page.links.new.len(),
                 };
-                let (habit, found) = last.habit.after(&told, plan.heed);
+                let (habit, found) = last.habit.after(&told, heed);
                 self.hosts.note_visit(txn, at, |rate| rate.of_host_after(told.since, found))?;
                 habit
             }
@@ -98,7 +72,8 @@ impl Ledger {
             _ => return Ok(Planned { habit, next: None }),
         };
         let stretch = self.hosts.visits(txn, at)?.stretched();
-        let next = next_visit(&plan, page_of, visited, &habit, (self.depth_weight(page_of), stretch), seen);
+        let about = failed.as_ref().map_or(about, Page::given_up);
+        let next = self.rules.schedule(txn, seen, (about, &habit, visited), (stretch, now))?.next;
         if let Some(next) = next {
             self.put_visit(txn, seen, (visited.0, next))?;
         }
@@ -108,31 +83,10 @@ impl Ledger {
         Ok(Planned { habit, next })
     }
 
-    /// How a URL was left by its last visit; none while it waits, or was turned away.
-    fn last_visit(&self, txn: &Txn<'_>, seen: SeenKey) -> Result<Option<Last>> {
-        Ok(match txn.get::<Seen>(&seen)? {
-            Some(UrlState::Done { captured, .. }) => {
-                txn.get::<Pages>(&seen.page(captured))?.map(|page| Last::Page(seen.page(captured), page))
-            }
-            Some(UrlState::Error { .. }) => {
-                let Some(failed) = txn.get::<Failed>(&seen)? else { return Ok(None) };
-                let Some(captured) = failed.captured else { return Ok(None) };
-                txn.get::<Pages>(&seen.page(captured))?.map(|page| Last::Failed(failed, page))
-            }
-            _ => None,
-        })
-    }
-
     /// When a page is visited next by the rules of today.
     fn next_of(&mut self, txn: &Txn<'_>, seen: SeenKey, last: &Last, date: UnixMillis) -> Result<Option<UnixMillis>> {
-        let (page, habit, visited) = match last {
-            Last::Page(_, page) => (Page::of(page), &page.habit, (page.fetched, Ended::Done)),
-            Last::Failed(failed, page) => (Page::given_up(failed), &page.habit, (failed.when, ended(failed))),
-        };
-        let tags = self.tags(txn, page)?;
         let stretch = self.hosts.visits(txn, seen.host_crawl().host_at())?.stretched();
-        let plan = self.rules.refresh.plan(&about(page, &tags), date);
-        Ok(next_visit(&plan, page, visited, habit, (self.depth_weight(page), stretch), seen))
+        Ok(self.rules.schedule(txn, seen, last.parts(), (stretch, date))?.next)
     }
 
     /// The row of a page goes to another time.
@@ -152,19 +106,6 @@ impl Ledger {
             }
         };
         next.map_or(Ok(()), |next| self.put_visit(txn, seen, (visited, next)))
-    }
-
-    fn depth_weight(&self, page: Page<'_>) -> f64 {
-        self.rules.ranker.importance(page.depth)
-    }
-
-    /// Tags of the seed that a page goes back to, where a rule asks for them.
-    fn tags(&self, txn: &Txn<'_>, page: Page<'_>) -> Result<Vec<String>> {
-        if self.rules.refresh.rules.iter().all(|rule| rule.chosen.tags.is_empty()) {
-            return Ok(Vec::new());
-        }
-        let Ok(seed) = PageUrl::from_canonical(page.origin.unwrap_or(page.url)) else { return Ok(Vec::new()) };
-        Ok(txn.get::<Seeds>(&self.seen_key(&seed))?.map(|seed| seed.tags).unwrap_or_default())
     }
 
     fn put_visit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, (visited, next): (UnixMillis, UnixMillis)) -> Result<()> {
@@ -245,7 +186,7 @@ impl Ledger {
     /// Queues a page whose row says that its time has come, unless by the rules of today it has not: then its row moves, or goes.
     fn visit_now(&mut self, txn: &mut Txn<'_>, row: &VisitKey, date: UnixMillis) -> Result<bool> {
         let seen = row.seen();
-        let Some(last) = self.last_visit(txn, seen)? else {
+        let Some(last) = Last::of(txn, seen)? else {
             return self.no_visit(txn, seen, Some(row.time)).map(|()| false);
         };
         let next = self.next_of(txn, seen, &last, date)?;
@@ -264,7 +205,7 @@ impl Ledger {
     /// Reckons anew when pages are visited next, by the rules of today. Gives how many got another time.
     pub(super) fn reschedule(&mut self, txn: &mut Txn<'_>, urls: &[SeenKey], date: UnixMillis) -> Result<Done> {
         for seen in urls {
-            let Some(last) = self.last_visit(txn, *seen)? else { continue };
+            let Some(last) = Last::of(txn, *seen)? else { continue };
             let next = self.next_of(txn, *seen, &last, date)?;
             if next != last.next() {
                 self.move_visit(txn, *seen, last, next)?;
@@ -272,52 +213,6 @@ impl Ledger {
         }
         Ok(Done::default())
     }
-}
-
-/// How the last visit of a URL left it.
-enum Last {
-    Page(PageKey, PageRecord),
-    /// With its newest capture.
-    Failed(FailedValue, PageRecord),
-}
-
-impl Last {
-    fn next(&self) -> Option<UnixMillis> {
-        match self {
-            Self::Page(_, page) => page.next,
-            Self::Failed(failed, _) => failed.next,
-        }
-    }
-}
-
-fn about<'p>(page: Page<'p>, tags: &'p [String]) -> About<'p> {
-    About { url: page.url, host: host_of(page.url), mime: page.mime, tags }
-}
-
-/// The host of a canonical URL.
-fn host_of(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split('/').next().unwrap_or(rest);
-    authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit())).map_or(authority, |(host, _)| host)
-}
-
-fn next_visit(
-    plan: &Plan<'_>,
-    page: Page<'_>,
-    visited: (UnixMillis, Ended),
-    habit: &Habit,
-    (depth_weight, stretch): (f64, f64),
-    seen: SeenKey,
-) -> Option<UnixMillis> {
-    if page.sitemap {
-        return None; // it has a row of its own
-    }
-    let weight = weight(depth_weight, 1.0, 1.0, plan.weight, f64::from(habit.links) / 8.0);
-    plan.next(visited, habit, (weight, stretch), &seen.url.0)
-}
-
-fn ended(failed: &FailedValue) -> Ended {
-    if failed.status.is_some_and(is_gone) { Ended::Gone(failed.visits) } else { Ended::Failed(failed.visits) }
 }
 
 /// How long before it was fetched a page was changed, by its server's word.
