@@ -37,6 +37,7 @@ mod probes;
 mod problem;
 pub mod reports;
 pub mod retry;
+pub mod schedule;
 mod routes;
 pub mod search;
 mod seeds;

@@ -163,6 +163,7 @@ impl Ledger {
                 visits.owed = if turn > 0 || most == 0 { owed } else { 0 };
             })?;
             done.again.extend((0..turn).map(|_| RequeueReason::Cycle));
+            done.late.extend((turn > 0).then(|| date.since(counts.first)));
         }
         Ok(done)
     }

@@ -336,6 +336,8 @@ impl Found {
         let mut frontier = FrontierCounts { retries: self.due.len() as u64, ..FrontierCounts::default() };
         self.queue.keys().for_each(|key| frontier.ranks[usize::from(key.rank)] += 1);
         frontier.hosts_held = held;
+        frontier.visits = self.counts.values().map(|c| c.visits.rows).sum();
+        frontier.visit_load = self.counts.values().map(|c| c.visits.load).sum();
         self.same("queues by rank, retries, hosts held", c.frontier, frontier);
     }
 
