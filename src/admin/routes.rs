@@ -113,6 +113,7 @@ routes! {
     "/api/v1/reports/statuses" => get reports::statuses;
     "/api/v1/reports/types" => get reports::types;
     "/api/v1/reports/changes" => get reports::changes::changes;
+    "/api/v1/reports/freshness" => post schedule::freshness;
     "/api/v1/reports/dead-links/holders" => get holders::held, post holders::find;
 }
 

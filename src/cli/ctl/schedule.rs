@@ -102,7 +102,8 @@ fn one(mut answer: Value) -> String {
             let sentence = schedule.remove("answer").unwrap_or_default();
             format!("{}\n\n{}", cell(&sentence), facts(&Value::Object(schedule)))
         }
-        _ => "It is not visited again: it waits for its first visit, was turned away, or never was answered.\n".to_owned(),
+        _ => "It is not visited again: it waits for its first visit, was turned away, or never was answered.\n"
+            .to_owned(),
     }
 }
 

@@ -8,7 +8,8 @@ use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::{
-    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, RANKS, UrlState, VisitCounts, VisitRow,
+    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, RANKS, UrlState, VisitCounts,
+    VisitRow,
 };
 
 /// What an entry of `queue` or `due` is to the state of its URL.

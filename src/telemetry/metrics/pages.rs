@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Unit;
 
-use super::parts::{Each, Labels, Values, count, follow, one_more, put, set_all, long, wide};
+use super::parts::{Each, Labels, Values, count, follow, long, one_more, put, set_all, wide};
 use super::{Metrics, Phase};
 use crate::content::sitemap::End;
 use crate::domain::note::Note;
@@ -17,6 +17,7 @@ use crate::domain::revisit::RequeueReason;
 use crate::domain::url::UrlError;
 use crate::domain::visit::Visit;
 use crate::net::dns::DnsStats;
+use crate::telemetry::series::VISITS;
 use crate::telemetry::status::StatusSnapshot;
 
 const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
@@ -167,6 +168,11 @@ impl Metrics {
     /// A request was sent so long after its earliest time.
     pub fn lateness(&self, late: Duration) {
         self.0.pages.lateness.observe(late.as_secs_f64());
+    }
+
+    /// Visits since the process began, in the order of [`Visit::ALL`].
+    pub fn visits(&self) -> [u64; VISITS] {
+        std::array::from_fn(|at| self.0.pages.visits.get(at).map_or(0, Counter::get))
     }
 
     /// The first visit of a host's turn began so late.

@@ -175,10 +175,13 @@ impl Found {
             *first = key.time.min(*first);
         }
         let queued = self.queue.iter().map(|(key, entry)| (key.host, entry));
-        for (host, _) in queued.chain(self.due.iter().map(|(key, entry)| (key.host, entry))).filter(|(_, e)| is_visit(e)) {
+        for (host, _) in
+            queued.chain(self.due.iter().map(|(key, entry)| (key.host, entry))).filter(|(_, e)| is_visit(e))
+        {
             tallies.entry(host).or_default().2 += 1;
         }
-        let hosts: BTreeMap<_, _> = all::<tables::VisitHosts>(storage).into_iter().map(|(key, ())| (key.host, key.time)).collect();
+        let hosts: BTreeMap<_, _> =
+            all::<tables::VisitHosts>(storage).into_iter().map(|(key, ())| (key.host, key.time)).collect();
         self.same("hosts with visits, each once", hosts.len(), all::<tables::VisitHosts>(storage).len());
         for (at, counts) in self.counts.clone() {
             let visits = counts.visits;
