@@ -81,8 +81,7 @@ impl Bench {
             let own: Vec<_> = own.into_iter().map(|(time, _)| time).collect();
             let queue = KeyRange::host_crawl(host);
             let queued = read::scan::<Queue>(&self.storage, &queue, usize::MAX).unwrap();
-            let is_visit = |entry: &QueueEntry| entry.again.is_some_and(|last| last.why == RequeueReason::Cycle);
-            let queued = queued.iter().filter(|(_, entry)| is_visit(entry)).count();
+            let queued = queued.iter().filter(|(_, entry)| entry.is_visit()).count();
             let visits = counts.visits;
             assert_eq!(
                 (visits.rows, visits.queued, visits.load),
