@@ -8,6 +8,7 @@ use lycosa::domain::fingerprint::{CrawlId, Fingerprinter};
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::partition::Partition;
 use lycosa::domain::rank::Ranker;
+use lycosa::domain::refresh::Refresh;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
 use lycosa::storage::ledger::{Change, Ledger, LedgerRules, LinkChange, NewUrl};
 use lycosa::storage::txn::Txn;
@@ -30,6 +31,7 @@ pub fn ledger_of(storage: &RocksStorage) -> Result<(Ledger, Fingerprinter)> {
         keep_rejected: true,
         generation: 1,
         max_depth: None,
+        refresh: Refresh::default(),
     };
     Ok((Ledger::open(storage, rules)?, Fingerprinter::new(seed)))
 }

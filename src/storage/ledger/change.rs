@@ -247,6 +247,8 @@ pub enum Change {
     TryAgain(Vec<SeenKey>),
     /// Hosts of which the first visit is due.
     Revisit(Vec<VisitHostKey>),
+    /// Rules have changed: when these are visited next is reckoned anew.
+    Reschedule(Vec<SeenKey>),
     /// Sitemaps of these rows are queued again: their time has come.
     ReadAgain(Vec<DueKey>),
     /// Pages to which better ways wait in `nearer` are queued once more, now that a URL was too deep.

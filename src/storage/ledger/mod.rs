@@ -14,6 +14,7 @@ mod nearer;
 mod orders;
 mod refresh;
 mod requeue;
+mod schedule;
 mod seeds;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -45,6 +46,7 @@ use counts::counters_of;
 use feed::Finished;
 use hosts::Hosts;
 use refresh::Planned;
+pub use schedule::Scheduled;
 
 /// What does not change while the node runs.
 #[derive(Clone)]
@@ -149,6 +151,7 @@ impl Ledger {
             Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::ReadAgain(rows) => self.read_again(txn, rows),
             Change::Revisit(hosts) => self.revisit(txn, hosts, now),
+            Change::Reschedule(urls) => self.reschedule(txn, urls, now),
             Change::FollowNearer(pages) => self.follow_nearer(txn, pages),
             Change::Consumer { name, at } => self.consumer(txn, name, at.as_ref()),
             Change::Settings { record, rules, digest, max_depth, refresh } => {
@@ -217,7 +220,7 @@ impl Ledger {
         }
         let finished = self.feed_page(txn, (seen, before), page, &state, now)?;
         let planned = match &finished {
-            Some(finished) => Some(self.plan(txn, seen, page, &state, finished)?),
+            Some(finished) => Some(self.plan(txn, seen, page, &state, (finished, now))?),
             None => None,
         };
         self.note_sitemap(txn, seen, page, &state, (found, now));
@@ -310,7 +313,7 @@ impl Ledger {
         seen: SeenKey,
         told: Option<(&Finished, Planned)>,
     ) -> Result<()> {
-        let Some(capture) = &page.capture else { return Ok(()) };
+        let Some(capture) = page.record() else { return Ok(()) };
         let kept = match told {
             Some((finished, Planned { habit, next })) => {
                 PageRecord { visit: finished.visit, habit, next, ..capture.clone() }
@@ -318,6 +321,9 @@ impl Ledger {
             None => capture.clone(),
         };
         txn.put::<Pages>(&seen.page(capture.fetched), &kept);
+        if page.capture.is_none() {
+            return Ok(()); // the half of an earlier try, counted when it came
+        }
         counters_of(&mut self.counters, capture, true);
         let at = seen.host_crawl().host_at();
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_add(capture.bytes))
@@ -427,10 +433,11 @@ impl Ledger {
     fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
         let (reach, seq) = (entry.reach(), self.counters.next_seq);
         let last = rank == Some(NewUrl::LAST);
-        let place = if last {
-            Ranker::last_place(seq)
-        } else {
-            self.rules.ranker.place(entry.depth, reach.left(self.rules.max_depth), seq)
+        let visit = entry.again.is_some_and(|last| last.why == RequeueReason::Cycle);
+        let place = match (last, visit) {
+            (true, _) => Ranker::last_place(seq),
+            (_, true) => self.rules.ranker.visit_place(entry.depth, seq),
+            _ => self.rules.ranker.place(entry.depth, reach.left(self.rules.max_depth), seq),
         };
         self.counters.next_seq += 1;
         let rank = rank.filter(|rank| usize::from(*rank) < RANKS).unwrap_or(place.rank);
