@@ -145,22 +145,30 @@ fn cut(text: &str, most: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The clock of the log: wall-clock microseconds that never run backwards.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AuditClock {
-    wall_us: u64,
-    start: Instant,
+/// The clock of the log and of all that changes: microseconds since 1970 that never run backwards.
+#[derive(Debug, Clone)]
+pub(super) enum AuditClock {
+    /// The clock on the wall.
+    Wall { wall_us: u64, start: Instant },
+    /// One that is turned by hand.
+    #[cfg(test)]
+    Hand(std::sync::Arc<std::sync::atomic::AtomicU64>),
 }
 
 impl AuditClock {
     pub(super) fn new() -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { wall_us: u64::try_from(wall.as_micros()).unwrap_or(u64::MAX), start: Instant::now() }
+        Self::Wall { wall_us: u64::try_from(wall.as_micros()).unwrap_or(u64::MAX), start: Instant::now() }
     }
 
     pub(super) fn now_us(&self) -> u64 {
-        let passed = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.wall_us.saturating_add(passed)
+        match self {
+            Self::Wall { wall_us, start } => {
+                wall_us.saturating_add(u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX))
+            }
+            #[cfg(test)]
+            Self::Hand(at_us) => at_us.load(std::sync::atomic::Ordering::Relaxed),
+        }
     }
 }
 

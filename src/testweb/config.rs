@@ -1,6 +1,7 @@
 //! What a synthetic web looks like: every switch, its default and its check.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::Parser as _;
 use serde::Serialize;
@@ -9,6 +10,7 @@ use serde_json::Value;
 use super::parse_share;
 use super::robots::RobotsMode;
 use super::traps::TrapSet;
+use super::validators::Validators;
 
 /// The shape of a synthetic web. Each field is also a flag of `lycosa testweb` (its doc comment is the help text).
 ///
@@ -143,12 +145,50 @@ pub struct TestWebConfig {
     /// Share of pages in Chinese, encoded as GBK (named in the header, in a meta, or nowhere)
     #[arg(long, alias = "charset-gbk", value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub gbk: f64,
+    /// Share of pages in Chinese, encoded as UTF-8
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub chinese: f64,
+
+    /// Time between two changes of a page, in the median of all pages; the changes of a page are a Poisson process
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[serde(skip)]
+    pub changes: Option<Duration>,
+    /// How far pages differ in it: standard deviation of its natural logarithm
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.0)]
+    #[serde(skip)]
+    pub changes_spread: f64,
+    /// Moment from which the web changes, seconds since 1970; without it the start of the program. The same settings and moment make
+    /// the same web again
+    #[arg(long, value_name = "SECS")]
+    #[serde(skip)]
+    pub changes_from: Option<u64>,
+    /// Share of pages whose changes are links to pages that are new then, up to 500 of them
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub grow: f64,
+    /// Share of the pages on which no other page hangs that are gone after 2 to 10 times the time of `changes`; half of them come back
+    /// after as long again
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub vanish: f64,
+    /// Share of pages with something else in each answer, though nothing has changed: a clock with a counter, a hidden token, or a box that
+    /// turns
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub noise: f64,
+    /// Share of pages that are nearly as another of their host: print versions, pages edited a little, frames of one template
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub near: f64,
+    /// ETag, Last-Modified and 304 of pages: none; true: as it is; always-304: whatever has changed; new-etag: another one in each answer
+    #[arg(long, value_name = "KIND", default_value_t = Validators::None)]
+    #[serde(skip)]
+    pub validators: Validators,
     /// Endless spaces linked from start pages and others: none, all or a list of calendar, sessions, relative, ids, days, facets,
     /// tickets, anything, hosts
     #[arg(long, value_name = "LIST", default_value_t = TrapSet::default())]
     #[serde(skip)]
     pub traps: TrapSet,
 }
+
+/// Changes begin so many seconds after 1970 at most.
+const LATEST: u64 = 100_000_000_000;
 
 impl Default for TestWebConfig {
     /// That of the flags: ten hosts of a hundred plain, well-formed pages; but on a free loopback port.
@@ -217,6 +257,7 @@ impl TestWebConfig {
             return Err(ConfigError("start_redirect needs at least 2 hosts".to_owned()));
         }
         self.check_shares()?;
+        self.check_changes()?;
         self.check_errors()
     }
 
@@ -230,9 +271,9 @@ impl TestWebConfig {
                 return Err(ConfigError(format!("{name} is {share}; a share lies between 0 and 1")));
             }
         }
-        let answers = self.redirects + self.redirect_loops + self.duplicates + self.errors + self.flaky;
+        let answers = self.redirects + self.redirect_loops + self.duplicates + self.near + self.errors + self.flaky;
         if answers > 1.0 {
-            let parts = "redirects, redirect_loops, duplicates, errors and flaky";
+            let parts = "redirects, redirect_loops, duplicates, near, errors and flaky";
             return Err(ConfigError(format!("{parts} make {answers} together; the sum may be at most 1")));
         }
         let targets = self.private + self.files + self.unicode;
@@ -243,7 +284,27 @@ impl TestWebConfig {
         if self.chunked + self.until_eof > 1.0 {
             return Err(ConfigError("chunked and until_eof may be at most 1 together".to_owned()));
         }
+        if self.gbk + self.chinese > 1.0 {
+            return Err(ConfigError("gbk and chinese may be at most 1 together".to_owned()));
+        }
         Ok(())
+    }
+
+    fn check_changes(&self) -> Result<(), ConfigError> {
+        if !(0.0..=10.0).contains(&self.changes_spread) {
+            let spread = self.changes_spread;
+            return Err(ConfigError(format!("changes_spread is {spread}; it lies between 0 and 10")));
+        }
+        match self.changes {
+            Some(changes) if changes.is_zero() => Err(ConfigError("changes is 0; it must be longer".to_owned())),
+            _ if self.changes_from.is_some_and(|from| from > LATEST) => {
+                Err(ConfigError(format!("changes_from lies more than {LATEST} seconds after 1970")))
+            }
+            None if self.grow + self.vanish > 0.0 => {
+                Err(ConfigError("grow and vanish need changes: a page grows at its changes".to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_errors(&self) -> Result<(), ConfigError> {
@@ -282,6 +343,10 @@ mod tests {
         assert_eq!((config.redirects, config.error_status), (0.15, vec![404, 503]));
         assert_eq!(config.robots, RobotsMode::CrawlDelay(1.5));
         assert_eq!(config.traps, TrapSet::from(Trap::Relative));
+        let flags = ["--changes", "1m 30s", "--changes-spread=1.5", "--validators", "always-304", "--changes-from=7"];
+        let config = parsed(&flags).unwrap();
+        assert_eq!((config.changes, config.changes_from), (Some(Duration::from_secs(90)), Some(7)));
+        assert_eq!((config.changes_spread, config.validators), (1.5, Validators::Always304));
         assert!(!parsed(&["--keep-alive", "false", "--charset-gbk", "0.5"]).unwrap().keep_alive);
     }
 
@@ -293,6 +358,8 @@ mod tests {
             (["--robots", "sometimes"], "disallow-some"),
             (["--robots", "crawl-delay=-1"], "no delay"),
             (["--traps", "bears"], "calendar"),
+            (["--validators", "honest"], "new-etag"),
+            (["--changes", "often"], "--changes"),
         ];
         for (flags, hint) in wrong {
             let error = parsed(&flags).unwrap_err();
@@ -303,7 +370,7 @@ mod tests {
     #[test]
     fn impossible_settings_are_refused_by_name() {
         type Change = fn(&mut TestWebConfig);
-        let wrong: [(Change, &str); 12] = [
+        let wrong: [(Change, &str); 17] = [
             (|config| config.hosts = 0, "hosts"),
             (|config| config.pages = 0, "pages"),
             (|config| config.threads = 0, "threads"),
@@ -316,6 +383,11 @@ mod tests {
             (|config| (config.files, config.unicode) = (0.6, 0.6), "unicode"),
             (|config| config.error_status = vec![404, 200], "200"),
             (|config| (config.start_redirect, config.hosts) = (true, 1), "start_redirect"),
+            (|config| (config.gbk, config.chinese) = (0.6, 0.6), "chinese"),
+            (|config| config.changes = Some(Duration::ZERO), "changes"),
+            (|config| config.changes_from = Some(u64::MAX), "changes_from"),
+            (|config| config.changes_spread = f64::NAN, "changes_spread"),
+            (|config| config.vanish = 0.1, "vanish"),
         ];
         for (change, hint) in wrong {
             let mut config = TestWebConfig::default();

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::audit::AuditEntry;
 use super::control::Control;
+use super::history::history;
 use super::http::{self, Framing, Head, Method, Request};
 use super::respond::{Reply, respond};
 use super::serve::Web;
@@ -107,7 +108,7 @@ impl Connection {
     }
 
     async fn page(&mut self, t_request_us: u64) -> io::Result<bool> {
-        let Reply { bytes, status, wait, close } = respond(&self.web, &self.request);
+        let Reply { bytes, status, wait, close } = respond(&self.web, &self.request, t_request_us);
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
@@ -157,9 +158,10 @@ impl Connection {
     async fn control(&mut self, control: Control) -> io::Result<bool> {
         let (status, text) = match control {
             Control::Audit { since } => return self.audit(since).await,
-            Control::Truth(query) => {
-                let web = Arc::clone(&self.web);
-                let urls = tokio::task::spawn_blocking(move || truth(&web.shape, &query)).await;
+            Control::Changes { since_us, limit } => return self.changes(since_us, limit).await,
+            Control::Truth(query, at_us) => {
+                let shape = self.web.shape.at(at_us.unwrap_or_else(|| self.web.clock.now_us()));
+                let urls = tokio::task::spawn_blocking(move || truth(&shape, &query)).await;
                 (200, urls.map_err(io::Error::other)?.iter().map(|url| format!("{url}\n")).collect())
             }
             Control::Clear => {
@@ -171,6 +173,24 @@ impl Connection {
         let headers = [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")];
         let mut out = http::head(status, if self.request.keep_alive { &headers[..1] } else { &headers });
         http::body(&mut out, Framing::Length, text.as_bytes(), self.request.method != Method::HEAD);
+        self.stream.write_all(&out).await?;
+        Ok(self.request.keep_alive)
+    }
+
+    async fn changes(&mut self, since_us: u64, limit: usize) -> io::Result<bool> {
+        let shape = self.web.shape.at(self.web.clock.now_us());
+        let history = tokio::task::spawn_blocking(move || history(&shape, since_us, limit)).await;
+        let history = history.map_err(io::Error::other)?;
+        let (next, more) = (history.next_us.to_string(), history.more.to_string());
+        let kind = ("Content-Type", "application/jsonl");
+        let headers = [kind, ("X-Changes-Next", &*next), ("X-Changes-More", &*more), ("Connection", "close")];
+        let mut out = http::head(200, if self.request.keep_alive { &headers[..3] } else { &headers });
+        let mut lines = Vec::new();
+        for change in &history.changes {
+            serde_json::to_writer(&mut lines, change).map_err(io::Error::other)?;
+            lines.push(b'\n');
+        }
+        http::body(&mut out, Framing::Length, &lines, self.request.method != Method::HEAD);
         self.stream.write_all(&out).await?;
         Ok(self.request.keep_alive)
     }

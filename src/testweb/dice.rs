@@ -40,6 +40,13 @@ pub enum Salt {
     Gzip,
     File,
     OffHost,
+    Gap,
+    Change,
+    Grow,
+    Vanish,
+    Noise,
+    Near,
+    Validators,
 }
 
 /// The seeded hash.
@@ -60,10 +67,15 @@ impl Dice {
         let which = ((salt as u64) << 32) | u64::from(index);
         mix(mix(self.seed ^ about).wrapping_add(mix(which)))
     }
+
+    /// The same for one time of many, by a number of 64 bits.
+    pub fn draw_at(&self, salt: Salt, (host, page): (u32, u32), time: u64, index: u32) -> u64 {
+        mix(self.draw(salt, host, page, index) ^ mix(time))
+    }
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators").
-fn mix(value: u64) -> u64 {
+pub(super) fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -22,7 +22,7 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(shape: &'a Shape, host: u32, content: u32, folder: &'a str) -> Self {
         let charset = shape.charset(host, content);
-        let charset_known = charset == Charset::Utf8 || shape.gbk_how(host, content) != GbkHow::Nowhere;
+        let charset_known = charset != Charset::Gbk || shape.gbk_how(host, content) != GbkHow::Nowhere;
         Self { shape, host, content, folder, charset, charset_known }
     }
 

@@ -23,6 +23,9 @@ pub(super) struct Request {
     pub http10: bool,
     pub accepts_gzip: bool,
     pub content_length: usize,
+    /// Empty when there is none.
+    pub if_none_match: String,
+    pub if_modified_since: String,
 }
 
 /// What the bytes read so far are.
@@ -66,6 +69,8 @@ impl Request {
             }
             "accept-encoding" => self.accepts_gzip = value.split(',').any(accepts_gzip),
             "content-length" => self.content_length = value.trim().parse().unwrap_or(0),
+            "if-none-match" => value.trim().clone_into(&mut self.if_none_match),
+            "if-modified-since" => value.trim().clone_into(&mut self.if_modified_since),
             _ => {}
         }
     }
@@ -129,6 +134,8 @@ pub(super) enum Framing {
     Chunked,
     /// The connection ends with the body.
     Eof,
+    /// There is none, by the status.
+    None,
 }
 
 /// The beginning of an answer: its status and these headers.
@@ -150,7 +157,7 @@ pub(super) fn body(out: &mut Vec<u8>, framing: Framing, payload: &[u8], with_bod
     match framing {
         Framing::Length => header(out, "Content-Length", &payload.len().to_string()),
         Framing::Chunked => header(out, "Transfer-Encoding", "chunked"),
-        Framing::Eof => {}
+        Framing::Eof | Framing::None => {}
     }
     out.extend_from_slice(b"\r\n");
     if with_body && framing == Framing::Chunked {
@@ -161,7 +168,7 @@ pub(super) fn body(out: &mut Vec<u8>, framing: Framing, payload: &[u8], with_bod
             out.extend_from_slice(b"\r\n");
         }
         out.extend_from_slice(b"0\r\n\r\n");
-    } else if with_body {
+    } else if with_body && framing != Framing::None {
         out.extend_from_slice(payload);
     }
 }

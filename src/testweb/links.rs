@@ -25,7 +25,14 @@ impl Shape {
         }
         let random = count.saturating_sub(targets.len() as u32);
         targets.extend((0..random).map(|index| self.random_target(host, content, index)));
+        targets
+            .extend((1..=self.grown(host, content)).map(|nth| Node { host, place: Place::New { page: content, nth } }));
         self.dress(host, content, &targets)
+    }
+
+    /// Whether other pages of its host hang on a page.
+    pub(super) fn has_children(&self, number: u32) -> bool {
+        self.config.links > 0 && number.saturating_mul(CHILDREN).saturating_add(1) < self.config.pages
     }
 
     /// Gives the targets of a page their elements, and adds those the page has besides.

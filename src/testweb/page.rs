@@ -17,6 +17,10 @@ pub(super) struct About {
     pub robots_tag: Option<&'static str>,
 }
 
+/// Bytes of the news of a page that has changed, and which draw says what they are.
+const NEWS: usize = 200;
+const NEWS_DRAW: u32 = u32::MAX - 1;
+
 /// Folder of pages: relative links start here, whichever page has the body.
 const FOLDER: &str = "/p/";
 
@@ -61,7 +65,7 @@ fn base_of(shape: &Shape, host: u32, content: u32) -> Option<(String, &'static s
 
 fn content_type(page: &Writer<'_>) -> &'static str {
     match (page.charset, page.shape.gbk_how(page.host, page.content)) {
-        (Charset::Utf8, _) => "text/html; charset=utf-8",
+        (Charset::Utf8 | Charset::Chinese, _) => "text/html; charset=utf-8",
         (Charset::Gbk, GbkHow::Header) => "text/html; charset=GB2312",
         (Charset::Gbk, _) => "text/html",
     }
@@ -71,13 +75,13 @@ fn head(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], base: Option<Strin
     let (host, content) = (page.host, page.content);
     out.extend_from_slice(b"<!DOCTYPE html>\n<html><head>\n");
     match (page.charset, page.shape.gbk_how(host, content)) {
-        (Charset::Utf8, _) => out.extend_from_slice(b"<meta charset=\"utf-8\">\n"),
+        (Charset::Utf8 | Charset::Chinese, _) => out.extend_from_slice(b"<meta charset=\"utf-8\">\n"),
         (Charset::Gbk, GbkHow::Meta) => out.extend_from_slice(b"<meta charset=\"gb2312\">\n"),
         (Charset::Gbk, _) => {}
     }
     let word = match page.charset {
         Charset::Utf8 => "practice",
-        Charset::Gbk => words::chinese(content),
+        Charset::Gbk | Charset::Chinese => words::chinese(content),
     };
     let text = format!(
         "<title>Page {content} of h{host}.test, {word}</title>\n\
@@ -105,8 +109,18 @@ fn head(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], base: Option<Strin
 fn body(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], size: usize, broken: bool) {
     let (host, content) = (page.host, page.content);
     let start = out.len();
-    let draw = |index: u32| page.shape.dice.draw(Salt::Text, host, content, index);
+    let version = page.shape.text_version(host, content);
+    // A change makes every third piece of the text another, and the news.
+    let draw = |index: u32| match version {
+        0 => page.shape.dice.draw(Salt::Text, host, content, index),
+        _ if index % 3 != 0 => page.shape.dice.draw(Salt::Text, host, content, index),
+        version => page.shape.dice.draw_at(Salt::Text, (host, content), version, index),
+    };
     let _ = write!(out, "<h1>Page {content} of h{host}.test</h1>\n<p>");
+    if version > 0 {
+        words::fill(out, page.charset, NEWS, page.shape.dice.draw_at(Salt::Text, (host, content), version, NEWS_DRAW));
+        out.extend_from_slice(b"</p>\n<p>");
+    }
     let mut left = links.iter().filter(|link| !in_head(link)).count();
     for (index, link) in links.iter().enumerate().filter(|(_, link)| !in_head(link)) {
         let index = index as u32;

@@ -62,6 +62,13 @@ pub enum Place {
     Unlinked(u32),
     /// `/sitemap-index.xml`, and what it names.
     Map(Map),
+    /// `/new/7/3`: the third page that came with page 7, a hub that grows.
+    New {
+        /// The hub.
+        page: u32,
+        /// From 1.
+        nth: u32,
+    },
     /// `/never/7`: named only where no link is (comments, scripts ...).
     Never(u32),
     /// `/trap/calendar?y=2026&m=11`.
@@ -130,6 +137,10 @@ impl Place {
             }
             "text" => number(rest.strip_suffix(".txt")?).map(Self::Text),
             "unlinked" => number(rest).map(Self::Unlinked),
+            "new" => {
+                let (page, nth) = rest.split_once('/')?;
+                Some(Self::New { page: number(page)?, nth: number(nth)? })
+            }
             "never" => number(rest).map(Self::Never),
             "trap" => find_trap(rest),
             _ => number(path.strip_prefix(words::PATH)?).map(Self::Word),
@@ -155,6 +166,7 @@ impl fmt::Display for Place {
             Self::Text(number) => write!(f, "/text/{number}.txt"),
             Self::Unlinked(number) => write!(f, "/unlinked/{number}"),
             Self::Map(map) => f.write_str(map.as_str()),
+            Self::New { page, nth } => write!(f, "/new/{page}/{nth}"),
             Self::Never(number) => write!(f, "/never/{number}"),
             Self::Calendar { year, month } => write!(f, "/trap/calendar?y={year}&m={month}"),
             Self::Session(number) => write!(f, "/trap/session/{number}"),
@@ -233,7 +245,7 @@ mod tests {
 
     fn places() -> impl Strategy<Value = Place> {
         let number = prop_oneof![0..100u32, any::<u32>()];
-        (number, any::<u8>(), any::<bool>(), 0..15u8).prop_map(|(number, small, flag, kind)| match kind {
+        (number, any::<u8>(), any::<bool>(), 0..16u8).prop_map(|(number, small, flag, kind)| match kind {
             0 => Place::Page { number, query: flag && number > 0 },
             1 => Place::Hop { page: number, left: small },
             2 => Place::Loop { page: number, at: small },
@@ -246,6 +258,7 @@ mod tests {
             9 => Place::Text(number),
             10 => Place::Never(number),
             12 => Place::Unlinked(number),
+            14 => Place::New { page: number, nth: u32::from(small) },
             13 => Place::Map(Map::ALL[usize::from(small % 3)]),
             11 => Place::Calendar { year: number, month: u32::from(small % 12) + 1 },
             _ => Place::Session(number % SESSION_PAGES),

@@ -1,7 +1,7 @@
 //! From a request to the bytes of its answer.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::dice::{Salt, below, unit};
 use super::http::{self, Framing, Method, Request};
@@ -11,6 +11,7 @@ use super::robots::REAL_ROBOTS;
 use super::serve::Web;
 use super::shape::{Answer, Shape};
 use super::traps;
+use super::validators::Said;
 
 /// An answer, ready to be sent.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ struct Content {
     status: u16,
     payload: Vec<u8>,
     about: About,
+    said: Said,
     extra: Option<(&'static str, String)>,
     framing: Framing,
     gzip: bool,
@@ -36,14 +38,16 @@ const TEXT: About = About { content_type: "text/plain; charset=utf-8", robots_ta
 
 impl Content {
     fn plain(status: u16, payload: impl Into<Vec<u8>>) -> Self {
-        Self { status, payload: payload.into(), about: TEXT, extra: None, framing: Framing::Length, gzip: false }
+        let (about, said, framing) = (TEXT, Said::default(), Framing::Length);
+        Self { status, payload: payload.into(), about, said, extra: None, framing, gzip: false }
     }
 }
 
-/// The answer to a request.
-pub(super) fn respond(web: &Web, request: &Request) -> Reply {
-    let config = &web.shape.config;
-    let (node, mut content) = content(web, request);
+/// The answer to a request at this moment.
+pub(super) fn respond(web: &Web, request: &Request, at_us: u64) -> Reply {
+    let asked = Asked { web, shape: web.shape.at(at_us), request };
+    let config = &asked.shape.config;
+    let (node, mut content) = content(&asked);
     let framing = match content.framing {
         Framing::Chunked if request.http10 => Framing::Eof,
         other => other,
@@ -51,6 +55,11 @@ pub(super) fn respond(web: &Web, request: &Request) -> Reply {
     let close = !request.keep_alive || !config.keep_alive || framing == Framing::Eof;
     let mut headers = vec![("Server", "lycosa-testweb"), ("Content-Type", content.about.content_type)];
     headers.extend(content.about.robots_tag.map(|value| ("X-Robots-Tag", value)));
+    headers.extend(content.said.etag.as_deref().map(|value| ("ETag", value)));
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_micros(at_us));
+    if let Some(modified) = content.said.modified.as_deref() {
+        headers.extend([("Last-Modified", modified), ("Date", &date)]);
+    }
     headers.extend(content.extra.as_ref().map(|(name, value)| (*name, value.as_str())));
     if content.gzip && request.accepts_gzip {
         headers.push(("Content-Encoding", "gzip"));
@@ -61,31 +70,38 @@ pub(super) fn respond(web: &Web, request: &Request) -> Reply {
     }
     let mut out = http::head(content.status, &headers);
     http::body(&mut out, framing, &content.payload, request.method != Method::HEAD);
-    let jitter = node.map_or(0, |node| web.shape.dice.draw(Salt::Jitter, node.host, page_of(node.place), 0));
+    let jitter = node.map_or(0, |node| asked.shape.dice.draw(Salt::Jitter, node.host, page_of(node.place), 0));
     let jitter = (unit(jitter) * config.jitter_ms as f64) as u64;
     Reply { bytes: out, status: content.status, wait: Duration::from_millis(config.latency_ms + jitter), close }
 }
 
+/// A request, and the web at its moment.
+struct Asked<'a> {
+    web: &'a Web,
+    shape: Shape,
+    request: &'a Request,
+}
+
 /// Finds what was asked for.
-fn content(web: &Web, request: &Request) -> (Option<Node>, Content) {
-    let shape = &web.shape;
+fn content(asked: &Asked<'_>) -> (Option<Node>, Content) {
+    let Asked { shape, request, .. } = asked;
     if !matches!(request.method, Method::GET | Method::HEAD) {
         return (None, Content::plain(405, "only GET and HEAD here\n"));
     }
     let made_up = traps::made_up(&request.host).filter(|node| shape.answer(*node) == Answer::Leaf);
     if let Some(node) = made_up.filter(|_| request.path != "/robots.txt") {
-        return (Some(node), found(web, node, &request.host));
+        return (Some(node), found(asked, node, &request.host));
     }
     let Some(host) = host_number(&request.host).filter(|host| *host < shape.config.hosts) else {
-        let (asked, last) = (&request.host, shape.config.hosts - 1);
+        let (host, last) = (&request.host, shape.config.hosts - 1);
         let known = format!("hosts are h0.test to h{last}.test, the start page is http://h0.test/");
-        return (None, Content::plain(404, format!("no host {asked:?} here; {known}\n")));
+        return (None, Content::plain(404, format!("no host {host:?} here; {known}\n")));
     };
     if request.path == "/robots.txt" || request.path == REAL_ROBOTS {
         return (None, robots(shape, host, &request.path));
     }
     match shape.find(host, &request.path) {
-        Some(node) => (Some(node), found(web, node, &request.path)),
+        Some(node) => (Some(node), found(asked, node, &request.path)),
         None => (None, Content::plain(404, format!("no page {:?} on h{host}.test\n", request.path))),
     }
 }
@@ -103,12 +119,12 @@ fn robots(shape: &Shape, host: u32, path: &str) -> Content {
     Content::plain(status, text)
 }
 
-fn found(web: &Web, node: Node, asked: &str) -> Content {
-    let shape = &web.shape;
+fn found(asked: &Asked<'_>, node: Node, name: &str) -> Content {
+    let shape = &asked.shape;
     match shape.answer(node) {
-        Answer::Page { content } => page(shape, node, content),
+        Answer::Page { content } => page(asked, node, content),
         Answer::Flaky { fails, status } => match node.place {
-            Place::Page { number, .. } if !web.fails_again(node, fails) => page(shape, node, number),
+            Place::Page { number, .. } if !asked.web.fails_again(node, fails) => page(asked, node, number),
             _ => error(shape, status),
         },
         Answer::Redirect { status, to } => {
@@ -121,7 +137,7 @@ fn found(web: &Web, node: Node, asked: &str) -> Content {
             let mut payload = Vec::new();
             let about = match node.place {
                 Place::Map(_) => page::sitemap(shape, node, &mut payload),
-                place => page::leaf(shape, node.host, place, asked, &shape.links(node), &mut payload),
+                place => page::leaf(shape, node.host, place, name, &shape.links(node), &mut payload),
             };
             let payload = if node.place == Place::Map(Map::Zipped) { zipped(&payload) } else { payload };
             Content { about, ..Content::plain(200, payload) }
@@ -130,9 +146,23 @@ fn found(web: &Web, node: Node, asked: &str) -> Content {
     }
 }
 
-fn page(shape: &Shape, node: Node, content: u32) -> Content {
+fn page(asked: &Asked<'_>, node: Node, content: u32) -> Content {
+    let (shape, nth) = (&asked.shape, asked.web.next_request());
+    let near = match node.place {
+        Place::Page { number, .. } => shape.near_to(node.host, number).map(|(_, near)| (number, near)),
+        _ => None,
+    };
+    let name = near.map_or(content, |(number, _)| number);
+    let said = Said::of(shape, (node.host, content, name), asked.request, nth);
+    if said.unchanged {
+        return Content { said, framing: Framing::None, ..Content::plain(304, "") };
+    }
     let mut payload = Vec::with_capacity(16 << 10);
     let about = page::render(shape, node.host, content, &shape.links(node), &mut payload);
+    if let Some(near) = near {
+        shape.make_near(node.host, content, near, &mut payload);
+    }
+    shape.make_noise(node.host, content, nth, &mut payload);
     let config = &shape.config;
     let draw = unit(shape.dice.draw(Salt::Framing, node.host, page_of(node.place), 0));
     let framing = match draw {
@@ -141,7 +171,7 @@ fn page(shape: &Shape, node: Node, content: u32) -> Content {
         _ => Framing::Length,
     };
     let gzip = shape.hit(config.gzip, Salt::Gzip, node.host, page_of(node.place));
-    Content { status: 200, payload, about, extra: None, framing, gzip }
+    Content { status: 200, payload, about, said, extra: None, framing, gzip }
 }
 
 fn error(shape: &Shape, status: u16) -> Content {
@@ -174,7 +204,7 @@ fn page_of(place: Place) -> u32 {
         Place::Hop { page, .. } | Place::Loop { page, .. } => page,
         Place::Private(number) | Place::Open(number) | Place::Secret(number) | Place::Word(number) => number,
         Place::File(number) | Place::Text(number) | Place::Never(number) | Place::Session(number) => number,
-        Place::Unlinked(number) => number,
+        Place::Unlinked(number) | Place::New { page: number, .. } => number,
         Place::Calendar { .. } | Place::Relative | Place::Maze(_) | Place::Map(_) => 0,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -35,20 +35,28 @@ pub(super) struct Web {
     audit: Mutex<Audit>,
     failures: Mutex<HashMap<Node, u8>>,
     connections: AtomicU32,
+    requests: AtomicU64,
 }
 
 /// Flaky pages whose failures are counted; beyond that they succeed at once.
 const MAX_FLAKY: usize = 4_000_000;
 
 impl Web {
-    fn new(config: TestWebConfig) -> Self {
+    fn new(mut config: TestWebConfig, clock: AuditClock) -> Self {
+        config.changes_from.get_or_insert(clock.now_us() / 1_000_000);
         Self {
             shape: Shape::new(config),
-            clock: AuditClock::new(),
+            clock,
             audit: Mutex::default(),
             failures: Mutex::default(),
             connections: AtomicU32::new(0),
+            requests: AtomicU64::new(0),
         }
+    }
+
+    /// Counts a request of a page, from 1.
+    pub(super) fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub(super) fn audit(&self) -> MutexGuard<'_, Audit> {
@@ -84,6 +92,11 @@ pub struct TestWeb {
 impl TestWeb {
     /// Checks the settings, binds the address and serves.
     pub fn start(config: TestWebConfig) -> Result<Self, TestWebError> {
+        Self::start_by(config, AuditClock::new())
+    }
+
+    /// The same by a clock of one's own.
+    pub(super) fn start_by(config: TestWebConfig, clock: AuditClock) -> Result<Self, TestWebError> {
         config.check()?;
         let (address, threads) = (config.listen, config.threads);
         let failed = |source| TestWebError::Listen { address, source };
@@ -91,7 +104,7 @@ impl TestWeb {
         listener.set_nonblocking(true).map_err(failed)?;
         let addr = listener.local_addr().map_err(failed)?;
         let (stop, _) = watch::channel(false);
-        let mut web = Self { web: Arc::new(Web::new(config)), addr, stop, threads: Vec::new() };
+        let mut web = Self { web: Arc::new(Web::new(config, clock)), addr, stop, threads: Vec::new() };
         for number in 0..threads {
             let listener = listener.try_clone().map_err(failed)?;
             web.spawn(number, listener)?;
@@ -123,9 +136,14 @@ impl TestWeb {
         self.addr
     }
 
-    /// The shape it serves.
+    /// The shape it serves, as it is before anything changes.
     pub fn shape(&self) -> &Shape {
         &self.web.shape
+    }
+
+    /// The shape it serves now.
+    pub fn shape_now(&self) -> Shape {
+        self.web.shape.at(self.web.clock.now_us())
     }
 
     /// All requests answered so far, in the order in which the answers ended.

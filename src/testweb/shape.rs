@@ -1,7 +1,9 @@
-//! The shape of the web: what each address answers and links to, a pure function of the settings.
+//! The shape of the web: what each address answers and links to, a pure function of the settings and of the moment.
+
+use std::sync::Arc;
 
 use super::config::TestWebConfig;
-use super::dice::{Dice, Salt, below, pick, unit};
+use super::dice::{Dice, Salt, below, mix, pick, unit};
 use super::place::{Map, Node, Place};
 use super::robots::RobotsMode;
 use super::traps::Trap;
@@ -81,23 +83,33 @@ pub enum GbkHow {
     Nowhere,
 }
 
-/// The settings with their dice. The shape of settings that were checked.
+/// The settings with their dice, at one moment. The shape of settings that were checked.
 #[derive(Debug, Clone)]
 pub struct Shape {
     /// The settings.
-    pub config: TestWebConfig,
+    pub config: Arc<TestWebConfig>,
     /// The dice.
     pub dice: Dice,
+    /// The moment, microseconds since 1970. It matters only where something changes.
+    pub at_us: u64,
 }
 
 /// Draws for a fitting page before falling back.
 const TRIES: u32 = 8;
 
 impl Shape {
-    /// The shape of checked settings.
+    /// The shape of checked settings, as it is before anything changes.
     pub fn new(config: TestWebConfig) -> Self {
         let dice = Dice::new(config.seed);
-        Self { config, dice }
+        let shape = Self { config: Arc::new(config), dice, at_us: 0 };
+        let first = shape.first_us();
+        shape.at(first)
+    }
+
+    /// The same at another moment, microseconds since 1970.
+    #[must_use]
+    pub fn at(&self, at_us: u64) -> Self {
+        Self { config: Arc::clone(&self.config), at_us, ..*self }
     }
 
     /// The robots.txt variant of a host.
@@ -148,6 +160,10 @@ impl Shape {
             Place::Unlinked(number) if self.config.sitemaps => known(number),
             Place::Map(_) if self.config.sitemaps => Answer::Leaf,
             Place::Unlinked(_) | Place::Map(_) => Answer::Missing,
+            Place::New { page, nth } if (1..=self.grown(node.host, page)).contains(&nth) => {
+                Answer::Page { content: new_content(page, nth) }
+            }
+            Place::New { .. } => Answer::Missing,
             Place::Never(_) => Answer::Leaf,
             Place::Calendar { .. } => self.trap(Trap::Calendar),
             Place::Session(_) => self.trap(Trap::Sessions),
@@ -217,6 +233,9 @@ impl Shape {
             };
         }
         let draw = |salt| self.dice.draw(salt, host, number, 0);
+        if let Some(status) = self.gone(host, number) {
+            return Answer::Error { status };
+        }
         match self.class(host, number) {
             Class::Redirect => {
                 let hops = 1 + below(draw(Salt::RedirectHops), u32::from(config.redirect_hops.max(1))) as u8;
@@ -232,11 +251,12 @@ impl Shape {
                 Answer::Flaky { fails: 1 + (draw & 1) as u8, status: if draw & 2 == 0 { 500 } else { 503 } }
             }
             Class::Duplicate => Answer::Page { content: self.duplicate_of(host, number) },
+            Class::Near => Answer::Page { content: self.near_to(host, number).map_or(number, |(of, _)| of) },
             Class::Plain => Answer::Page { content: number },
         }
     }
 
-    fn class(&self, host: u32, number: u32) -> Class {
+    pub(super) fn class(&self, host: u32, number: u32) -> Class {
         let config = &self.config;
         if number == 0 {
             return if self.redirects_start(host) { Class::Redirect } else { Class::Plain };
@@ -248,6 +268,7 @@ impl Shape {
             (Class::Error, config.errors),
             (Class::Flaky, config.flaky),
             (Class::Duplicate, config.duplicates),
+            (Class::Near, config.near),
         ];
         for (class, share) in shares {
             if rest < share {
@@ -262,7 +283,7 @@ impl Shape {
         self.config.start_redirect && host == Node::START.host
     }
 
-    fn duplicate_of(&self, host: u32, number: u32) -> u32 {
+    pub(super) fn duplicate_of(&self, host: u32, number: u32) -> u32 {
         let tries =
             (0..TRIES).map(|index| below(self.dice.draw(Salt::DuplicateOf, host, number, index), self.config.pages));
         // Page 0 lies in another folder, so that its relative links would lead elsewhere.
@@ -324,7 +345,11 @@ impl Shape {
 
     /// The charset of page `content`.
     pub fn charset(&self, host: u32, content: u32) -> Charset {
-        if self.hit(self.config.gbk, Salt::Gbk, host, content) { Charset::Gbk } else { Charset::Utf8 }
+        match unit(self.dice.draw(Salt::Gbk, host, content, 0)) {
+            draw if draw < self.config.gbk => Charset::Gbk,
+            draw if draw < self.config.gbk + self.config.chinese => Charset::Chinese,
+            _ => Charset::Utf8,
+        }
     }
 
     /// Where a GBK page names its charset.
@@ -339,12 +364,18 @@ impl Shape {
     }
 }
 
+/// The content of a page that came with a hub: a number no other page has.
+fn new_content(page: u32, nth: u32) -> u32 {
+    mix((u64::from(page) << 32) | u64::from(nth)) as u32 | 1 << 31
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     Plain,
     Redirect,
     Loop,
     Error,
     Flaky,
     Duplicate,
+    Near,
 }

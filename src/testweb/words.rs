@@ -39,6 +39,15 @@ pub enum Charset {
     Utf8,
     /// GBK, Chinese text.
     Gbk,
+    /// UTF-8, Chinese text.
+    Chinese,
+}
+
+impl Charset {
+    /// Whether the text is Chinese.
+    pub fn is_chinese(self) -> bool {
+        self != Self::Utf8
+    }
 }
 
 const POOL: usize = 64 * 1024;
@@ -46,6 +55,7 @@ const POOL: usize = 64 * 1024;
 struct Pools {
     english: Vec<u8>,
     gbk: Vec<u8>,
+    chinese: Vec<u8>,
 }
 
 static POOLS: LazyLock<Pools> = LazyLock::new(|| {
@@ -69,7 +79,8 @@ static POOLS: LazyLock<Pools> = LazyLock::new(|| {
             break;
         }
     }
-    Pools { english, gbk }
+    let chinese = encoding_rs::GBK.decode(&gbk).0.into_owned().into_bytes();
+    Pools { english, gbk, chinese }
 });
 
 fn to_gbk(text: &str) -> Cow<'_, [u8]> {
@@ -81,6 +92,7 @@ pub fn fill(out: &mut Vec<u8>, charset: Charset, length: usize, draw: u64) {
     let pool = match charset {
         Charset::Utf8 => POOLS.english.as_slice(),
         Charset::Gbk => POOLS.gbk.as_slice(),
+        Charset::Chinese => POOLS.chinese.as_slice(),
     };
     let mut left = length;
     let mut start = below(draw, pool.len() as u32) as usize;
@@ -98,8 +110,9 @@ pub fn fill(out: &mut Vec<u8>, charset: Charset, length: usize, draw: u64) {
 /// At most `length` bytes of the pool from `start` on, cut at borders of characters and words.
 fn whole_words(pool: &[u8], charset: Charset, start: usize, length: usize) -> &[u8] {
     let (from, to) = match charset {
-        // All characters of the GBK pool have two bytes.
+        // All characters of these pools have two bytes, and three.
         Charset::Gbk => (start & !1, start.saturating_add(length) & !1),
+        Charset::Chinese => (start / 3 * 3, start.saturating_add(length) / 3 * 3),
         Charset::Utf8 => {
             let from = if start == 0 { 0 } else { next_space(pool, start) };
             (from, next_space(pool, start.saturating_add(length)))
@@ -132,7 +145,7 @@ pub fn encoded(number: u32, gbk: bool) -> &'static str {
 /// Appends text in the page's charset.
 pub fn write(out: &mut Vec<u8>, charset: Charset, text: &str) {
     match charset {
-        Charset::Utf8 => out.extend_from_slice(text.as_bytes()),
+        Charset::Utf8 | Charset::Chinese => out.extend_from_slice(text.as_bytes()),
         Charset::Gbk => out.extend_from_slice(&to_gbk(text)),
     }
 }
@@ -154,6 +167,10 @@ mod tests {
             fill(&mut chinese, Charset::Gbk, length, draw);
             assert!(chinese.len() <= length && chinese.len() + 4 >= length);
             assert!(!encoding_rs::GBK.decode(&chinese).2);
+            let mut chinese = Vec::new();
+            fill(&mut chinese, Charset::Chinese, length, draw);
+            assert!(chinese.len() <= length && chinese.len() + 6 >= length);
+            assert!(str::from_utf8(&chinese).is_ok());
         }
     }
 
