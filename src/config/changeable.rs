@@ -11,7 +11,7 @@ use super::source;
 macro_rules! changeable {
     ($($section:ident: $($key:ident),+;)*) => {
         /// The keys that may change while a crawl runs, in the order of the sections.
-        pub const CHANGEABLE: &[&str] = &[$($(concat!(stringify!($section), ".", stringify!($key)),)+)* "host"];
+        pub const CHANGEABLE: &[&str] = &[$($(concat!(stringify!($section), ".", stringify!($key)),)+)* "host", "priority"];
 
         impl Settings {
             /// These settings with what may change taken from `new`.
@@ -19,6 +19,7 @@ macro_rules! changeable {
                 let mut form = self.form.clone();
                 $($(form.$section.$key.clone_from(&new.form.$section.$key);)+)*
                 form.host.clone_from(&new.form.host);
+                form.priority.clone_from(&new.form.priority);
                 Self { form, source: new.source.clone(), ..self.clone() }
             }
 
@@ -84,6 +85,7 @@ mod tests {
             ("traps.max_params", json!(7)),
             ("log.format", json!("json")),
             ("host.a.test", json!({"min_delay": "7s"})),
+            ("priority", json!([{"urls": ["/a/"], "weight": 7}])),
         ];
         let new = all.iter().fold(Layers::new(), |l, (key, value)| l.admin(key, value).unwrap()).load().unwrap();
         let taken = Layers::new().load().unwrap().taking_up(&new);

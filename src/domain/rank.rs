@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::frontier::RANKS;
+use super::priority::Factors;
 
 /// Importance by depth when nothing else is said; the last holds for everything deeper.
 pub const DEFAULT_DEPTH_WEIGHTS: [f64; 5] = [10.0, 8.0, 5.0, 2.0, 0.5];
@@ -129,11 +130,10 @@ impl Ranker {
         order >> SEQ_BITS == LAST
     }
 
-    /// The rank of a page whose site says how important it is among its own, in hundredths (sitemaps.org: 0 to 1, by default 0.5):
-    /// half as important as others of its depth at 0, half as much again at 100. `None` when ranks are not by importance.
-    pub fn rank_with_priority(&self, depth: u16, priority: u8) -> Option<u8> {
-        let factor = 0.5 + f64::from(priority.min(100)) / 100.0;
-        (self.order == Order::Best).then(|| self.rank_of(self.importance(depth) * factor))
+    /// The rank of a page by what its importance is made of, where the best come first.
+    pub fn rank_by(&self, factors: &Factors) -> u8 {
+        let outright = factors.rank.filter(|rank| usize::from(*rank) < RANKS);
+        outright.unwrap_or_else(|| self.rank_of(factors.importance()))
     }
 
     /// A host's order in its front queue, by its sequence number: first come first served, the last found first when the
@@ -187,6 +187,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::priority::{Page, Priorities};
 
     fn ranker(order: Order) -> Ranker {
         Ranker::new(order, Vec::new(), DEFAULT_RANKS)
@@ -207,11 +208,16 @@ mod tests {
     #[test]
     fn the_word_of_a_site_moves_its_pages_among_the_ranks_when_the_best_come_first() {
         let best = ranker(Order::Best);
-        let ranks: Vec<_> =
-            [0, 20, 50, 80, 100, 255].map(|p| best.rank_with_priority(1, p)).into_iter().flatten().collect();
+        let factors = |priority| {
+            let (quality, tags) = (1.0, &[][..]);
+            let page = Page { depth: 1, host: "", url: &|| None, quality, seed: None, tags, priority };
+            Priorities::default().factors(&best, &page)
+        };
+        let ranks = [0, 20, 50, 80, 100, 255].map(|p| best.rank_by(&factors(Some(p))));
         assert_eq!(ranks, [4, 3, 1, 0, 0, 0]);
-        assert_eq!(best.rank_with_priority(1, 50), Some(best.place(1, None, 0).rank));
-        assert_eq!(ranker(Order::Mixed).rank_with_priority(1, 100), None);
+        assert_eq!(best.rank_by(&factors(Some(50))), best.place(1, None, 0).rank);
+        assert_eq!(best.rank_by(&factors(None)), best.place(1, None, 0).rank);
+        assert_eq!(best.rank_by(&Factors { rank: Some(6), ..factors(None) }), 6);
     }
 
     #[test]

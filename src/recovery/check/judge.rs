@@ -81,6 +81,7 @@ pub struct HostTally {
     pub lowest: [Option<u64>; RANKS],
     pub due: u64,
     pub done: u64,
+    pub repeats: u64,
     pub errors: u64,
     pub bytes: u64,
 }
@@ -97,7 +98,10 @@ impl HostTally {
 
     pub fn state(&mut self, state: &UrlState) {
         match state {
-            UrlState::Done { .. } => self.done += 1,
+            UrlState::Done { how, .. } => {
+                self.done += 1;
+                self.repeats += u64::from(*how == DoneKind::Duplicate);
+            }
             UrlState::Error { .. } => self.errors += 1,
             UrlState::Waiting { .. } | UrlState::Rejected { .. } => {}
         }
@@ -105,8 +109,8 @@ impl HostTally {
 
     /// The counts as they should be; heads and place are those stored.
     pub fn counts(&self, stored: &HostCounts) -> HostCounts {
-        let Self { queued, due, done, errors, bytes, .. } = *self;
-        HostCounts { queued, due, done, errors, bytes, ..stored.clone() }
+        let Self { queued, due, done, repeats, errors, bytes, .. } = *self;
+        HostCounts { queued, due, done, repeats, errors, bytes, ..stored.clone() }
     }
 
     /// The heads as they should be: as stored where nothing live lies below.

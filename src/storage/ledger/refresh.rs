@@ -7,7 +7,6 @@
 use super::feed::Finished;
 use super::{Done, Ledger, PageChange, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::refresh::interval::weight;
 use crate::domain::refresh::{Cycle, Ended, Habit, Told};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::visit::Visit;
@@ -69,8 +68,8 @@ impl Ledger {
             }
             _ => return Ok(Planned { habit, next: None }),
         };
-        let depth = record.or(last).map_or(0, |record| record.depth);
-        let next = self.next_visit(seen, (visited, ended), &habit, depth);
+        let way = record.or(last).map_or((0, None), |record| (record.depth, record.origin.as_deref()));
+        let next = self.next_visit(txn, seen, (visited, ended), &habit, (page.url.as_str(), way.0, way.1))?;
         if let Some(next) = next {
             self.put_visit(txn, seen, next)?;
         }
@@ -81,16 +80,20 @@ impl Ledger {
         Ok(Planned { habit, next })
     }
 
+    /// `page`: its URL, its depth, and the seed it goes back to.
     fn next_visit(
-        &self,
+        &mut self,
+        txn: &Txn<'_>,
         seen: SeenKey,
         (visited, ended): (UnixMillis, Ended),
         habit: &Habit,
-        depth: u16,
-    ) -> Option<UnixMillis> {
-        let links = f64::from(habit.links) / 8.0;
-        let weight = weight(self.rules.ranker.importance(depth), 1.0, 1.0, 1.0, links);
-        self.rules.refresh.next((visited, ended), habit, weight, 1.0, &seen.url.0)
+        page: (&str, u16, Option<&str>),
+    ) -> Result<Option<UnixMillis>> {
+        if self.rules.refresh.cycle == Cycle::Off {
+            return Ok(None);
+        }
+        let weight = self.weight_for_visits(txn, seen, page, f64::from(habit.links) / 8.0)?;
+        Ok(self.rules.refresh.next((visited, ended), habit, weight, 1.0, &seen.url.0))
     }
 
     fn put_visit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, next: UnixMillis) -> Result<()> {
@@ -168,7 +171,8 @@ impl Ledger {
             Some(UrlState::Done { captured, .. }) => {
                 let key = seen.page(captured);
                 let Some(page) = txn.get::<Pages>(&key)? else { return Ok(false) };
-                let next = self.next_visit(seen, (captured, Ended::Done), &page.habit, page.depth);
+                let way = (page.url.as_str(), page.depth, page.origin.as_deref());
+                let next = self.next_visit(txn, seen, (captured, Ended::Done), &page.habit, way)?;
                 if next.is_some_and(|next| next <= date) {
                     return Ok(self.once_more(txn, &key, RequeueReason::Cycle, None)?.is_some());
                 }
