@@ -3,6 +3,7 @@
 mod again;
 mod feed;
 mod nearer;
+mod ranks;
 mod refresh;
 mod requeue;
 
