@@ -38,6 +38,7 @@ mod problem;
 pub mod reports;
 pub mod rerank;
 pub mod retry;
+pub mod schedule;
 mod routes;
 pub mod search;
 mod seeds;

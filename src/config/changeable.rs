@@ -11,13 +11,15 @@ use super::source;
 macro_rules! changeable {
     ($($section:ident: $($key:ident),+;)*) => {
         /// The keys that may change while a crawl runs, in the order of the sections.
-        pub const CHANGEABLE: &[&str] = &[$($(concat!(stringify!($section), ".", stringify!($key)),)+)* "host", "priority"];
+        pub const CHANGEABLE: &[&str] =
+            &[$($(concat!(stringify!($section), ".", stringify!($key)),)+)* "schedule", "host", "priority"];
 
         impl Settings {
             /// These settings with what may change taken from `new`.
             pub fn taking_up(&self, new: &Self) -> Self {
                 let mut form = self.form.clone();
                 $($(form.$section.$key.clone_from(&new.form.$section.$key);)+)*
+                form.schedule.clone_from(&new.form.schedule);
                 form.host.clone_from(&new.form.host);
                 form.priority.clone_from(&new.form.priority);
                 Self { form, source: new.source.clone(), ..self.clone() }
@@ -39,7 +41,7 @@ changeable! {
     fetch: retries, retry_delays;
     traps: max_url_length, max_segments, max_repeats, max_params, pages_per_pattern, sessions, permutations,
         barren_pages, hosts_per_domain, pages_per_host;
-    refresh: cycle, pace, min_interval, max_interval, share, heed;
+    refresh: cycle, pace, min_interval, max_interval, share, max_rate, heed;
     index: enabled, refresh;
     log: level, format;
 }
@@ -83,6 +85,8 @@ mod tests {
             ("politeness.min_delay", json!("7s")),
             ("fetch.retry_delays", json!(["7s"])),
             ("traps.max_params", json!(7)),
+            ("refresh.cycle", json!("0 6 * * * Asia/Shanghai")),
+            ("schedule", json!([{"urls": ["/news/"], "cycle": "1h", "min": "5m", "from": "2027-01-01"}])),
             ("log.format", json!("json")),
             ("host.a.test", json!({"min_delay": "7s"})),
             ("priority", json!([{"urls": ["/a/"], "weight": 7}])),

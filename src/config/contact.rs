@@ -7,6 +7,7 @@ use url::Host;
 use super::error::ConfigError;
 use super::secrets::without_credentials;
 use super::settings::Settings;
+use crate::domain::host::host_matches;
 use crate::domain::url::{parse_any, without_stand_in};
 use crate::net::dns::target_address;
 use crate::net::guard::is_public;
@@ -69,18 +70,6 @@ impl Settings {
             host_matches(pattern, host) && target_address(target).is_some_and(|ip| !is_public(ip))
         };
         local || allowed || self.dns.overrides.iter().any(sent_home)
-    }
-}
-
-/// Whether a pattern (`host`, `*.domain`, `*`) covers a host; `*.domain` does not cover `domain` itself.
-pub fn host_matches(pattern: &str, host: &str) -> bool {
-    let pattern = pattern.to_ascii_lowercase();
-    if pattern == "*" {
-        return true;
-    }
-    match pattern.strip_prefix("*.") {
-        Some(domain) => host.strip_suffix(domain).is_some_and(|h| h.len() > 1 && h.ends_with('.')),
-        None => pattern == host,
     }
 }
 

@@ -24,6 +24,7 @@ pub struct FileForm {
     pub parse: ParseSection,
     pub sitemaps: SitemapsSection,
     pub refresh: RefreshSection,
+    pub schedule: Vec<ScheduleSection>,
     pub traps: TrapsSection,
     pub net: NetSection,
     pub dns: DnsSection,

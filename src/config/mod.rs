@@ -34,7 +34,6 @@ pub use crate::net::tls::{TlsOld, TlsVerify};
 pub use access::AccessError;
 pub use changeable::{CHANGEABLE, check_changeable, is_changeable};
 pub use check::{is_seed, is_web_url};
-pub use contact::host_matches;
 pub use error::ConfigError;
 pub use file::FileForm;
 pub use layers::{Layers, Origin, Shown};

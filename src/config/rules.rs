@@ -5,20 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::access::lay_over;
-use super::contact::host_matches;
 use super::sections::{self, HostSection, RefreshSection};
 use super::settings::Settings;
 use crate::content::extract::{ExtractRule, ExtractRules, RuleError};
 use crate::content::html::ExtractOptions;
 use crate::content::sitemap::SitemapLimits;
+use crate::domain::host::host_matches;
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::priority::{HostWeights, Priorities};
 use crate::domain::rank::Ranker;
-use crate::domain::refresh::{Pace, Refresh};
+use crate::domain::refresh::{Chosen, Pace, Refresh, Rule};
 use crate::domain::scope::ScopeMode;
 use crate::domain::traps::{ShapeRules, TrapRules};
-use crate::domain::url::{Canonicaliser, CleanRules};
+use crate::domain::url::{Canonicaliser, CleanRules, UrlPatterns};
+use crate::domain::w3c_date::w3c_date;
 use rustls::pki_types::CertificateDer;
 
 use crate::content::modules::{MimeModules, ParseRules};
@@ -126,8 +127,10 @@ impl Settings {
 
     /// When pages are visited again.
     pub fn refresh_rules(&self) -> Refresh {
-        let RefreshSection { cycle, pace, min_interval, max_interval, share, heed } = self.refresh.clone();
-        Refresh { cycle, pace: Pace { pace, min: min_interval, max: max_interval }, heed, share }
+        let RefreshSection { cycle, pace, min_interval, max_interval, share, max_rate, heed } = self.refresh.clone();
+        // The check has compiled them before.
+        let rules = self.schedule.iter().filter_map(|rule| rule.compiled().ok()).collect();
+        Refresh { cycle, pace: Pace { pace, min: min_interval, max: max_interval }, heed, share, max_rate, rules }
     }
 
     /// Time-outs and caps of a fetch.
@@ -196,6 +199,28 @@ impl Settings {
     /// A file that cannot be used.
     pub fn tls_roots(&self) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
         read_roots(&self.tls.roots)
+    }
+}
+
+impl sections::ScheduleSection {
+    /// The rule ready for use.
+    ///
+    /// # Errors
+    /// The key of what cannot be used, and why.
+    pub fn compiled(&self) -> Result<Rule, (&'static str, String)> {
+        let urls = UrlPatterns::new(&self.urls).map_err(|e| ("urls", e.to_string()))?;
+        let date = |key, text: &Option<String>| match text {
+            None => Ok(None),
+            Some(text) => match w3c_date(text) {
+                Some(date) => Ok(Some(date)),
+                None => Err((key, format!("\"{text}\" is no date; write 2027-09-01, or 2027-09-01T06:30:00+08:00"))),
+            },
+        };
+        let (from, until) = (date("from", &self.from)?, date("until", &self.until)?);
+        let (hosts, types, tags) = (self.hosts.clone(), self.types.clone(), self.tags.clone());
+        let chosen = Chosen { urls, hosts, types, tags, from, until };
+        let Self { cycle, min, max, weight, heed, .. } = self.clone();
+        Ok(Rule { chosen, cycle, min, max, weight, heed })
     }
 }
 

@@ -22,6 +22,18 @@ pub fn is_registrable(host: &str) -> bool {
     is_ip_literal(host) || psl::domain_str(host) == Some(host)
 }
 
+/// Whether a pattern (`host`, `*.domain`, `*`) covers a host; `*.domain` does not cover `domain` itself.
+pub fn host_matches(pattern: &str, host: &str) -> bool {
+    let pattern = pattern.to_ascii_lowercase();
+    if pattern == "*" {
+        return true;
+    }
+    match pattern.strip_prefix("*.") {
+        Some(domain) => host.strip_suffix(domain).is_some_and(|h| h.len() > 1 && h.ends_with('.')),
+        None => pattern == host,
+    }
+}
+
 /// The public suffixes of a host name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suffixes<'h> {

@@ -20,6 +20,11 @@ const SEQ_BITS: u32 = 48;
 /// The upper bits of the order of what comes last: deeper than any page.
 const LAST: u64 = 0xfffe;
 const LAST_RANK: u8 = RANKS as u8 - 1;
+/// When the best come first, the upper bits of the order of pages that are visited again, and of new ones.
+const VISITED: u16 = 0;
+const NEW: u16 = 1;
+/// The worst rank of a page that is visited again.
+const WORST_OF_VISITS: u8 = 3;
 
 /// In which order pages are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -104,19 +109,31 @@ impl Ranker {
     /// | breadth | worst rank of any depth up to this one, so that it never improves with depth | depth, then `seq` (its lower 48 bits) |
     /// | depth, mixed | 0 | last found first |
     /// | depth, mixed, with an end | 1, behind all that have none | the most links left first, then `seq` (its lower 48 bits) |
-    /// | best | that of its importance | `seq` |
+    /// | best | that of its importance | `seq`, behind the pages that are visited again |
     ///
     /// Where links are counted, a walk that goes deep first would come to most pages by long ways, and to many once more when a
     /// way that leads further is found ([`Reach`](super::reach::Reach)): what leads furthest first spares that.
     pub fn place(&self, depth: u16, left: Option<u16>, seq: u64) -> Place {
-        let counted = |first: u16| (u64::from(first) << SEQ_BITS) | (seq & ((1 << SEQ_BITS) - 1));
         match (self.order, left) {
-            (Order::Breadth, _) => Place { rank: self.breadth_rank(depth), order: counted(depth) },
+            (Order::Breadth, _) => Place { rank: self.breadth_rank(depth), order: counted(depth, seq) },
             (Order::Depth | Order::Mixed, None) => Place { rank: 0, order: last_first(seq) },
             (Order::Depth | Order::Mixed, Some(left)) => {
-                Place { rank: u8::from(self.ranks > 1), order: counted((LAST as u16 - 1).saturating_sub(left)) }
+                Place { rank: u8::from(self.ranks > 1), order: counted((LAST as u16 - 1).saturating_sub(left), seq) }
             }
-            (Order::Best, _) => Place { rank: self.rank_of(self.importance(depth)), order: seq },
+            (Order::Best, _) => Place { rank: self.rank_of(self.importance(depth)), order: counted(NEW, seq) },
+        }
+    }
+
+    /// The place of a page that is visited again, as it is the `seq`-th put into a queue: before new ones of its rank. How many come is
+    /// bounded elsewhere, so they need not stand behind a long queue.
+    pub fn visit_place(&self, depth: u16, seq: u64) -> Place {
+        match self.order {
+            Order::Breadth => self.place(0, None, seq),
+            Order::Depth | Order::Mixed => self.place(depth, None, seq),
+            Order::Best => {
+                let rank = self.rank_of(self.importance(depth)).min(WORST_OF_VISITS);
+                Place { rank, order: counted(VISITED, seq) }
+            }
         }
     }
 
@@ -130,10 +147,11 @@ impl Ranker {
         order >> SEQ_BITS == LAST
     }
 
-    /// The rank of a page by what its importance is made of, where the best come first.
-    pub fn rank_by(&self, factors: &Factors) -> u8 {
+    /// The rank of a page by what its importance is made of, where the best come first; `visit`: it is visited again.
+    pub fn rank_by(&self, factors: &Factors, visit: bool) -> u8 {
         let outright = factors.rank.filter(|rank| usize::from(*rank) < RANKS);
-        outright.unwrap_or_else(|| self.rank_of(factors.importance()))
+        let rank = outright.unwrap_or_else(|| self.rank_of(factors.importance()));
+        if visit { rank.min(WORST_OF_VISITS) } else { rank }
     }
 
     /// A host's order in its front queue, by its sequence number: first come first served, the last found first when the
@@ -177,6 +195,11 @@ impl RankChooser {
     }
 }
 
+/// An order by a number of 16 bits, then by the lower 48 bits of a sequence number.
+fn counted(first: u16, seq: u64) -> u64 {
+    (u64::from(first) << SEQ_BITS) | (seq & ((1 << SEQ_BITS) - 1))
+}
+
 /// The order in which the last found comes first; never the largest number, so that there is always one behind it.
 fn last_first(seq: u64) -> u64 {
     !seq.saturating_add(1)
@@ -216,11 +239,12 @@ mod tests {
             let page = Page { depth: 1, host: "", url: &|| None, quality, seed: None, tags, priority };
             Priorities::default().factors(&best, &page)
         };
-        let ranks = [0, 20, 50, 80, 100, 255].map(|p| best.rank_by(&factors(Some(p))));
+        let ranks = [0, 20, 50, 80, 100, 255].map(|p| best.rank_by(&factors(Some(p)), false));
         assert_eq!(ranks, [4, 3, 1, 0, 0, 0]);
-        assert_eq!(best.rank_by(&factors(Some(50))), best.place(1, None, 0).rank);
-        assert_eq!(best.rank_by(&factors(None)), best.place(1, None, 0).rank);
-        assert_eq!(best.rank_by(&Factors { rank: Some(6), ..factors(None) }), 6);
+        assert_eq!(best.rank_by(&factors(Some(50)), false), best.place(1, None, 0).rank);
+        assert_eq!(best.rank_by(&factors(None), false), best.place(1, None, 0).rank);
+        let outright = Factors { rank: Some(6), ..factors(None) };
+        assert_eq!([false, true].map(|visit| best.rank_by(&outright, visit)), [6, WORST_OF_VISITS]);
     }
 
     #[test]
@@ -264,6 +288,20 @@ mod tests {
                 for left in [None, Some(0), Some(u16::MAX)] {
                     let place = ranker(order).place(depth, left, seq);
                     assert!(place < last && !Ranker::is_last(place.order), "{order:?} {depth} {left:?} {seq}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_that_is_visited_again_comes_before_all_new_ones_of_its_rank_in_every_order() {
+        for order in [Order::Breadth, Order::Depth, Order::Mixed, Order::Best] {
+            for (depth, seq) in [(1, 0), (1, 1 << 40), (9, 7)] {
+                for left in [None, Some(3)] {
+                    let visit = ranker(order).visit_place(depth, 1 << 41);
+                    let new = ranker(order).place(depth, left, seq);
+                    assert!(visit < new, "{order:?} {depth} {left:?} {seq}: {visit:?} {new:?}");
+                    assert_eq!(Ranker::number_of(visit.order), 1 << 41);
                 }
             }
         }
@@ -398,7 +436,7 @@ mod tests {
                 for _ in 0..quantum {
                     for (host, depth, weight) in coming.by_ref().take(2) {
                         let factors = Factors { rule: *weight, ..Factors::of_depth(*depth) };
-                        web.put(*host, ranker.rank_by(&factors));
+                        web.put(*host, ranker.rank_by(&factors, false));
                     }
                     let taken = web.lease(host);
                     leases += u64::from(host == 0);

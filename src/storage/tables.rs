@@ -51,7 +51,7 @@ tables! {
     Content: ContentKey => values::ContentValue;
     Robots: RobotsKey => values::RobotsValue;
     Sitemaps: DueKey => ();
-    Visits: VisitKey => ();
+    Visits: VisitKey => values::VisitRow;
     VisitHosts: VisitHostKey => ();
     Feed: FeedKey => values::FeedEntry;
 }

@@ -7,7 +7,7 @@ use crate::admin::find::{Record, Target};
 use crate::config::PrioritySection;
 use crate::crawl::live::Live;
 use crate::crawl::node::Node;
-use crate::crawl::ranks::{Asked, factors};
+use crate::crawl::ranks::{Asked, factors, is_visit};
 use crate::domain::priority::{Factors, Weight};
 use crate::domain::rank::{Order, Ranker};
 use crate::storage::StorageError;
@@ -36,19 +36,21 @@ pub(super) fn ranking(
         (false, Some(rank), _) => format!("rank {rank}, as is said of this seed"),
         _ if ranker.order() != Order::Best => return Ok(None),
         (false, None, Some(rank)) => format!("rank {rank} outright, by {}", rule(&live, &found)),
-        (false, None, None) => in_words(ranker, &found, &factors),
+        (false, None, None) => in_words(ranker.rank_by(&found, entry.is_some_and(is_visit)), &found, &factors),
     };
     let said = own.and_then(|seed| seed.rank);
-    let rank = if comes_last { Ranker::last_place(0).rank } else { said.unwrap_or_else(|| ranker.rank_by(&found)) };
+    let visit = entry.is_some_and(is_visit);
+    let by_importance = ranker.rank_by(&found, visit);
+    let rank = if comes_last { Ranker::last_place(0).rank } else { said.unwrap_or(by_importance) };
     Ok(Some(RankingView { rank, because, importance: found.importance(), factors }))
 }
 
 /// The factors that are not 1, multiplied.
-fn in_words(ranker: &Ranker, found: &Factors, factors: &[FactorView]) -> String {
+fn in_words(rank: u8, found: &Factors, factors: &[FactorView]) -> String {
     let tells = |factor: &&FactorView| factor.name == "depth" || (factor.value - 1.0).abs() > f64::EPSILON;
     let parts: Vec<String> = factors.iter().filter(tells).map(|f| format!("{} {}", f.name, short(f.value))).collect();
     let importance = short(found.importance());
-    format!("importance {importance} ({}): rank {}", parts.join(" × "), ranker.rank_by(found))
+    format!("importance {importance} ({}): rank {rank}", parts.join(" × "))
 }
 
 fn all(

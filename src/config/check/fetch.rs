@@ -86,7 +86,24 @@ pub(super) fn check_refresh(refresh: &RefreshSection) -> Checked {
     ensure(refresh.max_interval >= refresh.min_interval, "refresh.max_interval", || {
         format!("is below refresh.min_interval, {}", humantime::format_duration(refresh.min_interval))
     })?;
-    ensure((0.0..=1.0).contains(&refresh.share), "refresh.share", || "lies between 0 and 1".into())
+    ensure((0.0..=1.0).contains(&refresh.share), "refresh.share", || "lies between 0 and 1".into())?;
+    let rated = refresh.max_rate.is_none_or(|rate| rate.is_finite() && rate > 0.0);
+    ensure(rated, "refresh.max_rate", || "must be above 0; leave it out for no bound".into())
+}
+
+pub(super) fn check_schedule(rules: &[ScheduleSection]) -> Checked {
+    ensure(rules.len() <= MAX_RULES, "schedule", || format!("{} rules are more than {MAX_RULES}", rules.len()))?;
+    for (i, rule) in rules.iter().enumerate() {
+        let key = |key: &str| format!("schedule[{i}].{key}");
+        rule.compiled().map(drop).or_else(|(what, why)| ensure(false, &key(what), || why))?;
+        let weighed = rule.weight.is_none_or(|weight| (0.01..=100.0).contains(&weight));
+        ensure(weighed, &key("weight"), || "lies between 0.01 and 100".into())?;
+        let least = Duration::from_secs(1);
+        ensure(rule.min.is_none_or(|min| min >= least), &key("min"), || "must be at least 1s".into())?;
+        let ordered = rule.min.zip(rule.max).is_none_or(|(min, max)| min <= max);
+        ensure(ordered, &key("max"), || "is below min".into())?;
+    }
+    Ok(())
 }
 
 /// Rules of `[[extract]]` at most; each is tried on every element.

@@ -14,9 +14,7 @@ use self::access::{check_connections, check_cookies, check_credentials, check_pr
 use self::crawl::{
     agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_priorities, check_scope,
 };
-use self::fetch::{
-    check_dns, check_extract, check_fetch, check_net, check_pages, check_refresh, check_sitemaps, check_timeouts,
-};
+use self::fetch::{check_dns, check_extract, check_fetch, check_net, check_pages, check_refresh, check_schedule, check_sitemaps, check_timeouts};
 use self::sinks::check_sinks;
 use self::store::{
     check_checkpoint, check_dedup, check_disk, check_exact, check_export, check_feed, check_index, check_log,
@@ -78,6 +76,7 @@ impl Settings {
         check_pages(&form.parse, &form.traps)?;
         check_sitemaps(&form.sitemaps)?;
         check_refresh(&form.refresh)?;
+        check_schedule(&form.schedule)?;
         check_net(&form.net)?;
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;

@@ -68,9 +68,50 @@ section! {
         max_interval: Duration as "duration" = Duration::from_secs(90 * 86_400);
         /// Part of a host's pages that are visits while new ones wait.
         share: f64 = 0.5;
+        /// Visits a second, of all hosts together.
+        max_rate: Option<f64> = None;
         /// What counts as a change: `text`, `all` or `large`.
         heed: Heed = Heed::Text;
     }
+}
+
+/// One `[[schedule]]`: other visits for some pages; the first rule that a page fits holds. What a rule does not name is as in `[refresh]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScheduleSection {
+    /// Regular expressions on the page's URL; all pages when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub urls: Vec<String>,
+    /// `host`, `*.domain`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Media types, or how they begin: `application/pdf`, `image/`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// Tags of the seed that the page goes back to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// From this date on: `2027-09-01`, or with a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Until before this date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// As `refresh.cycle`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<Cycle>,
+    /// As `refresh.min_interval`.
+    #[serde(with = "optional_duration", skip_serializing_if = "Option::is_none")]
+    pub min: Option<Duration>,
+    /// As `refresh.max_interval`.
+    #[serde(with = "optional_duration", skip_serializing_if = "Option::is_none")]
+    pub max: Option<Duration>,
+    /// A factor of the weight, 0.01 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// As `refresh.heed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heed: Option<Heed>,
 }
 
 /// `[[extract]]`: one value, or list of values, of every page that it is meant for.

@@ -115,22 +115,27 @@ impl Fronts {
 
     /// Hosts whose parking has ended by `now`, a page of them.
     pub fn parked_until(&mut self, storage: &dyn Storage, now: UnixMillis) -> Result<Vec<ParkedKey>> {
-        take_until::<Parked>(storage, &mut self.parked, now, |k| (k.partition, k.time))
+        take_until::<Parked>(storage, &mut self.parked, (now, LOOK), |k| (k.partition, k.time))
     }
 
     /// Retries whose time has come by `now`, a page of them.
     pub fn due_until(&mut self, storage: &dyn Storage, now: UnixMillis) -> Result<Vec<DueKey>> {
-        take_until::<Due>(storage, &mut self.due, now, |k| (k.partition, k.time))
+        take_until::<Due>(storage, &mut self.due, (now, LOOK), |k| (k.partition, k.time))
     }
 
-    /// Hosts whose first visit is due by `date`, a page of them.
-    pub fn visits_until(&mut self, storage: &dyn Storage, date: UnixMillis) -> Result<Vec<VisitHostKey>> {
-        take_until::<VisitHosts>(storage, &mut self.visits, date, |k| (k.partition, k.time))
+    /// Hosts whose first visit is due by `date`, a page of them, and at most so many.
+    pub fn visits_until(
+        &mut self,
+        storage: &dyn Storage,
+        date: UnixMillis,
+        most: usize,
+    ) -> Result<Vec<VisitHostKey>> {
+        take_until::<VisitHosts>(storage, &mut self.visits, (date, most.min(LOOK)), |k| (k.partition, k.time))
     }
 
     /// Sitemaps whose last visit was at `before` or earlier, a page of them.
     pub fn visited_until(&mut self, storage: &dyn Storage, before: UnixMillis) -> Result<Vec<DueKey>> {
-        take_until::<Sitemaps>(storage, &mut self.sitemaps, before, |k| (k.partition, k.time))
+        take_until::<Sitemaps>(storage, &mut self.sitemaps, (before, LOOK), |k| (k.partition, k.time))
     }
 
     /// Sitemaps whose visit lies in the future are to be looked for: the clock was set.
@@ -204,12 +209,14 @@ pub(crate) fn first_times<T: Table>(
 fn take_until<T: Table>(
     storage: &dyn Storage,
     heads: &mut Heads<UnixMillis>,
-    now: UnixMillis,
+    (now, most): (UnixMillis, usize),
     of: impl Fn(&T::Key) -> (Partition, UnixMillis),
 ) -> Result<Vec<T::Key>> {
     let mut out = Vec::new();
-    while let Some((time, p)) = heads.first().filter(|(t, _)| *t <= now) {
-        let found = read::scan::<T>(storage, &KeyRange::until_time(Partition(p), time, now), LOOK)?;
+    while out.len() < most
+        && let Some((time, p)) = heads.first().filter(|(t, _)| *t <= now)
+    {
+        let found = read::scan::<T>(storage, &KeyRange::until_time(Partition(p), time, now), most - out.len())?;
         let rest_from = match found.last() {
             Some((key, _)) => after(&key.encode()),
             None => KeyRange::until_time(Partition(p), now, now).until,
@@ -217,9 +224,6 @@ fn take_until<T: Table>(
         let rest = read::first_key_from::<T>(storage, &rest_from)?.map(|k| of(&k));
         heads.set(p, rest.filter(|(partition, _)| partition.0 == p).map(|(_, t)| t));
         out.extend(found.into_iter().map(|(key, _)| key));
-        if out.len() >= LOOK {
-            break;
-        }
     }
     Ok(out)
 }

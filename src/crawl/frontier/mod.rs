@@ -8,6 +8,7 @@
 mod active;
 mod heads;
 mod messages;
+mod turns;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ use crate::telemetry::metrics::Registry;
 use active::{Active, Kept};
 use heads::Fronts;
 pub(crate) use heads::first_times;
+use turns::Turns;
+
 pub use messages::{Committed, Ended, GaveUp, LeaseReturned, Look, Reload, Want};
 
 /// While so many messages wait before the Store, it is told of no more hosts and URLs whose time has come: they stay due.
@@ -65,6 +68,7 @@ pub struct Frontier {
     held: bool,
     /// The jump of the system's clock that was heard of.
     jump: Option<Jump>,
+    turns: Turns,
 }
 
 impl Frontier {
@@ -81,6 +85,7 @@ impl Frontier {
             resting: HashMap::new(),
             held: false,
             jump: None,
+            turns: Turns::default(),
         }
     }
 
@@ -278,8 +283,11 @@ impl Frontier {
             self.tell_of(rows, Change::ReadAgain);
         }
         let date = node.clock.date();
-        if !node.crawl.live().settings.crawl.until_done && self.fronts.next_visit().is_some_and(|time| time <= date) {
-            let hosts = self.fronts.visits_until(storage, date)?;
+        let live = node.crawl.live();
+        if !live.settings.crawl.until_done && self.fronts.next_visit().is_some_and(|time| time <= date) {
+            let most = self.turns.most(live.settings.refresh.max_rate, now);
+            let hosts = self.fronts.visits_until(storage, date, most)?;
+            self.turns.taken(hosts.len());
             self.tell_of(hosts, Change::Revisit);
         }
         if lock(&node.crawl.progress.counters).nearer_to_queue() > 0 {
@@ -328,6 +336,8 @@ impl Frontier {
         metrics.entries(Registry::Heads, self.fronts.len());
         let visit = self.fronts.first_visit().map_or(u64::MAX, |visit| visit.0);
         self.node.crawl.progress.sitemap_visit.store(visit, Ordering::Relaxed);
+        let visit = self.fronts.next_visit().map_or(u64::MAX, |visit| visit.0);
+        self.node.crawl.progress.next_visit.store(visit, Ordering::Relaxed);
     }
 
     fn look(&mut self) {

@@ -15,8 +15,13 @@ pub const WEIGHTS: std::ops::RangeInclusive<f64> = 0.0625..=16.0;
 pub const MOST_LINKS: f64 = 7.0;
 /// An interval is up to so much longer or shorter, by the URL's key: pages found together do not come due together for ever.
 const SPREAD: f64 = 0.05;
-/// The stretch of a host changes by at most so much at a time.
-const STRETCHED: f64 = 4.0;
+/// The stretch of a host grows by at most this part at a look, as late as its visits are, and shrinks by that part while none is late.
+const STRETCHED: f64 = 0.5;
+const LET_GO: f64 = 0.05;
+/// Visits are late when they come later than this part of the mean interval.
+const LATE: f64 = 0.02;
+/// Most that a host is stretched.
+pub const MOST_STRETCH: f64 = 1_000.0;
 
 /// Within what an interval lies, and its price.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,12 +72,17 @@ pub fn links_after(eighths: u8, found: usize) -> u8 {
     u8::try_from(mean).unwrap_or(u8::MAX)
 }
 
-/// The stretch after a look at the load (visits a second that are wanted) and the room for it (that can be had).
-pub fn stretched(stretch: f64, load: f64, room: f64) -> f64 {
-    if room <= 0.0 || !load.is_finite() {
-        return stretch.max(1.0);
-    }
-    (stretch * (load / room).clamp(1.0 / STRETCHED, STRETCHED)).max(1.0)
+/// The stretch of a host after a look at how late its visits come, beside the mean of their intervals. Intervals are made longer where more
+/// is wanted than can be had: served late instead, what changes often would wait as long as what hardly changes.
+pub fn stretched(stretch: f64, late: Duration, mean: Duration) -> f64 {
+    let part = late.as_secs_f64() / mean.as_secs_f64().max(1.0);
+    let factor = if part > LATE { 1.0 + part.min(STRETCHED) } else { 1.0 - LET_GO };
+    (stretch * factor).clamp(1.0, MOST_STRETCH)
+}
+
+/// Time between two looks: what was decided shows only when rows are planned anew.
+pub fn look_again_after(mean: Duration) -> Duration {
+    mean / 4
 }
 
 #[cfg(test)]
@@ -127,14 +137,29 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_stretched_until_what_is_wanted_fits_and_no_further() {
-        let mut stretch = 1.0;
-        for _ in 0..30 {
-            let load = 10.0 / stretch; // three times what there is room for
-            stretch = stretched(stretch, load, 3.0);
+    fn a_host_is_stretched_until_what_is_wanted_fits_and_let_go_when_there_is_room() {
+        // A thousand pages, each wanted every 1,000 s: room for a third of that, then for all.
+        const PAGES: usize = 1_000;
+        let mean = Duration::from_secs(PAGES as u64);
+        let (mut stretch, mut looked) = (1.0, 0.0);
+        let mut rows: std::collections::BinaryHeap<_> = (0..PAGES as u64).map(|n| std::cmp::Reverse(n * 1_000)).collect();
+        let (mut now, mut served_every) = (0.0, 3.0);
+        let mut found = Vec::new();
+        for visit in 0..60_000 {
+            if visit == 20_000 {
+                found.push(stretch);
+                served_every = 0.5;
+            }
+            let Some(std::cmp::Reverse(due)) = rows.pop() else { break };
+            now = f64::max(now + served_every, due as f64 / 1_000.0);
+            let interval = mean.mul_f64(stretch);
+            if now - looked > look_again_after(interval).as_secs_f64() {
+                stretch = stretched(stretch, Duration::from_secs_f64(now - due as f64 / 1_000.0), interval);
+                looked = now;
+            }
+            rows.push(std::cmp::Reverse(((now + 1_000.0 * stretch) * 1_000.0) as u64));
         }
-        assert!((stretch - 10.0 / 3.0).abs() < 0.01, "{stretch}");
-        assert_eq!(stretched(stretch, 0.1, 3.0), 1.0, "never below one");
-        assert_eq!(stretched(2.0, 5.0, 0.0), 2.0, "nothing is known of the room");
+        found.push(stretch);
+        assert!((2.0..6.0).contains(&found[0]) && found[1] < 1.2, "{found:?}");
     }
 }

@@ -6,6 +6,7 @@
 pub mod cycle;
 pub mod interval;
 pub mod rate;
+pub mod schedule;
 
 use std::time::Duration;
 
@@ -18,14 +19,15 @@ use crate::domain::visit::Visit;
 pub use cycle::{Cycle, CycleError};
 pub use interval::Pace;
 pub use rate::{Found, Rate};
+pub use schedule::{About, Chosen, Plan, Rule};
 
 /// So many visits in a row that brought only a little or numbers make a page restless: it has a clock, a counter, a box that turns.
 const RESTLESS: u8 = 4;
-/// A page that is gone is looked for so often more, each time after four times as long.
+/// A page that is gone is looked for so often more, each time after so many times as long, at first after its interval or `pace`.
 const GONE_TRIES: u8 = 3;
-const GONE_FACTOR: u32 = 4;
-/// Visits of a page that was given up for another reason.
-const FAILED_TRIES: u8 = 3;
+const LATER: u32 = 4;
+/// Visits of a page that was given up for another reason: its server may be back, so they go on at the greatest interval for a while.
+const FAILED_TRIES: u8 = 8;
 /// `Last-Modified` says that a page rested only when it lies so long before the answer: many servers say "now".
 const RESTED: Duration = Duration::from_secs(60);
 
@@ -107,9 +109,9 @@ impl Heed {
 }
 
 /// What the settings say of visits.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Refresh {
-    /// The cycle of a page.
+    /// The cycle of a page of which no rule says another.
     pub cycle: Cycle,
     /// Price and bounds of intervals that adapt.
     pub pace: Pace,
@@ -117,6 +119,10 @@ pub struct Refresh {
     pub heed: Heed,
     /// Visits of a host in its turn, of its pages, while new ones wait: 0 to 1.
     pub share: f64,
+    /// Visits a second, all hosts together.
+    pub max_rate: Option<f64>,
+    /// Rules for some pages; the first that fits holds.
+    pub rules: Vec<Rule>,
 }
 
 /// How a page ended at its last visit.
@@ -131,28 +137,60 @@ pub enum Ended {
 }
 
 impl Refresh {
-    /// When a page comes next that was visited at `last` and ended so; none when it never does. `weight`: see [`interval::weight`]; `key`
-    /// of its URL.
-    pub fn next(&self, (last, ended): (UnixMillis, Ended), habit: &Habit, weight: f64, stretch: f64, key: &[u8]) -> Option<UnixMillis> {
-        let factor = match ended {
-            Ended::Done => 1,
-            Ended::Gone(tries) if tries < GONE_TRIES => GONE_FACTOR.pow(tries.into()),
-            Ended::Failed(tries) if tries < FAILED_TRIES => 2,
-            Ended::Gone(_) | Ended::Failed(_) => return None,
-        };
-        let next = self.cycle.next(last, (habit.rate, weight), &self.pace, stretch, key)?;
-        Some(last.plus(next.since(last).saturating_mul(factor)))
+    /// True when no page is ever visited again.
+    pub fn is_off(&self) -> bool {
+        self.cycle == Cycle::Off && self.rules.iter().all(|rule| matches!(rule.cycle, None | Some(Cycle::Off)))
     }
 
-    /// Visits in a turn of a host, and how many new pages it owes after them, where new ones wait.
-    pub fn turn(&self, most: u32, new_wait: bool) -> (u32, u32) {
+    /// What holds for a page at this date.
+    pub fn plan(&self, about: &About<'_>, date: UnixMillis) -> Plan<'_> {
+        let Self { cycle, pace, heed, rules, .. } = self;
+        let all = Plan { cycle, pace: *pace, heed: *heed, weight: 1.0, rule: None, opens: None };
+        all.with(rules, about, date)
+    }
+
+    /// Visits in a turn of a host that has room for so many, and how many new pages it owes after them, where new ones wait. With a bound of
+    /// all hosts together, turns are counted (see [`Refresh::turns_in`]).
+    pub fn turn(&self, room: u32, new_wait: bool) -> (u32, u32) {
+        let most = if self.max_rate.is_some() { room.min(1) } else { room };
         if !new_wait {
             return (most, 0);
         }
         let share = self.share.clamp(0.0, 1.0);
-        let visits = (f64::from(most) * share).round();
-        let owed = if share > 0.0 { visits * (1.0 - share) / share } else { 0.0 };
-        (visits as u32, owed.round() as u32)
+        let visits = (f64::from(most) * share).ceil();
+        let owed = if share > 0.0 { visits * (1.0 - share) / share } else { f64::from(room) };
+        (visits as u32, owed.ceil() as u32)
+    }
+
+    /// Turns that may begin in a time, by `max_rate`: none where that says nothing.
+    pub fn turns_in(&self, time: Duration) -> Option<f64> {
+        self.max_rate.map(|rate| rate * time.as_secs_f64())
+    }
+}
+
+impl Plan<'_> {
+    /// When a page comes next that was visited at `last` and ended so; none when it never does. `weight`: see [`interval::weight`]; `key`
+    /// of its URL.
+    pub fn next(
+        &self,
+        (last, ended): (UnixMillis, Ended),
+        habit: &Habit,
+        (weight, stretch): (f64, f64),
+        key: &[u8],
+    ) -> Option<UnixMillis> {
+        let every = self.cycle.next(last, (habit.rate, weight), &self.pace, stretch, key).map(|next| next.since(last));
+        let every = match ended {
+            Ended::Done => every,
+            Ended::Gone(tries) if tries < GONE_TRIES => every.map(|every| every.max(self.pace.pace) * LATER.pow(tries.into())),
+            Ended::Failed(tries) if tries < FAILED_TRIES => {
+                let most = |every: Duration| self.pace.max.max(every * 2);
+                every.map(|every| (every * 2).saturating_mul(LATER.pow(tries.into())).min(most(every)))
+            }
+            Ended::Gone(_) | Ended::Failed(_) => return None,
+        };
+        let next = every.map(|every| last.plus(every));
+        let opens = self.opens.filter(|opens| next.is_none_or(|next| *opens < next));
+        opens.or(next)
     }
 }
 
@@ -168,7 +206,7 @@ mod tests {
 
     fn refresh(cycle: &str) -> Refresh {
         let pace = Pace { pace: DAY, min: DAY / 24, max: DAY * 90 };
-        Refresh { cycle: cycle.parse().unwrap(), pace, heed: Heed::Text, share: 0.5 }
+        Refresh { cycle: cycle.parse().unwrap(), pace, share: 0.5, ..Refresh::default() }
     }
 
     #[test]
@@ -205,18 +243,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_looked_for_three_times_ever_later_and_what_fails_three_times() {
-        let every = refresh("1d");
-        let next = |ended| every.next((UnixMillis(0), ended), &Habit::default(), 1.0, 1.0, &[0x7f]).map(|at| at.0.div_ceil(86_400_000));
-        assert_eq!([Ended::Gone(0), Ended::Gone(1), Ended::Gone(2), Ended::Gone(3)].map(next), [Some(1), Some(4), Some(16), None]);
-        assert_eq!([Ended::Done, Ended::Failed(0), Ended::Failed(2), Ended::Failed(3)].map(next), [Some(1), Some(2), Some(2), None]);
-        assert_eq!(refresh("off").next((UnixMillis(0), Ended::Done), &Habit::default(), 1.0, 1.0, &[0]), None);
+    fn what_is_gone_is_looked_for_three_times_ever_later_and_what_fails_eight_times_up_to_the_greatest_interval() {
+        let every = |cycle: &str, ended| {
+            let rules = refresh(cycle);
+            let plan = rules.plan(&About::default(), UnixMillis(0));
+            let next = plan.next((UnixMillis(0), ended), &Habit::default(), (1.0, 1.0), &[0x7f]);
+            next.map(|at| at.0.div_ceil(86_400_000))
+        };
+        assert_eq!([0, 1, 2, 3].map(|n| every("1d", Ended::Gone(n))), [Some(1), Some(4), Some(16), None]);
+        assert_eq!(every("1h", Ended::Gone(0)), Some(1), "not sooner than refresh.pace");
+        assert_eq!([0, 1, 2, 3, 7, 8].map(|n| every("1d", Ended::Failed(n))), [2, 8, 32, 90, 90].map(Some).into_iter().chain([None]).collect::<Vec<_>>()[..]);
+        assert_eq!(every("1d", Ended::Done), Some(1));
+        assert_eq!(every("off", Ended::Done), None);
     }
 
     #[test]
     fn a_turn_is_a_share_of_what_a_host_may_have_in_hand_and_owes_the_rest_in_new_pages() {
         let of = |share| Refresh { share, ..refresh("adapt") }.turn(16, true);
-        assert_eq!([0.0, 0.25, 0.5, 0.8, 1.0].map(of), [(0, 0), (4, 12), (8, 8), (13, 3), (16, 0)]);
+        assert_eq!([0.0, 0.25, 0.5, 0.8, 1.0].map(of), [(0, 16), (4, 12), (8, 8), (13, 4), (16, 0)]);
         assert_eq!(refresh("adapt").turn(16, false), (16, 0));
     }
 }

@@ -1,16 +1,17 @@
-//! The pass over all hosts: seven families whose keys begin with the host are read side by side, so that each host is seen
+//! The pass over all hosts: eight families whose keys begin with the host are read side by side, so that each host is seen
 //! whole and counted in passing; its counts against their recount, and the one place it has (I9).
 
-use super::judge::{HostTally, right_place};
+use super::judge::{HostTally, right_place, right_visit};
 use super::pass::Pass;
 use super::stream::{Stream, each_chunk};
-use super::{Fault, Result, queue, urls};
+use super::{Fault, Result, queue, urls, visits};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, HostKey};
 use crate::domain::partition::Partition;
 use crate::storage::Family;
 use crate::storage::keys::{HostAt, HostCrawl, Key};
-use crate::storage::tables::{self, Failed, HostState, Pages, Parked, Queue, Rejected, Seen, Table, Waiting};
-use crate::storage::values::{self, HostCounts, Place, Value};
+use crate::storage::tables::{self, Failed, HostState, Pages, Parked, Queue, Rejected, Seen, Table, VisitHosts, Visits, Waiting};
+use crate::storage::values::{self, HostCounts, Place, Value, VisitCounts};
 
 /// The families side by side.
 #[derive(Default)]
@@ -24,6 +25,7 @@ pub struct Walk {
     pub pages: Stream<Pages>,
     pub rejected: Stream<Rejected>,
     pub failed: Stream<Failed>,
+    pub visits: Stream<Visits>,
 }
 
 /// One host in one crawl while it passes by.
@@ -62,6 +64,7 @@ pub fn hosts(pass: &mut Pass<'_>) -> Result<()> {
         let before = pass.report.total();
         urls::urls(pass, &mut walk, &mut unit, kept_any)?;
         queue::entries(pass, &mut walk, &mut unit)?;
+        visits::rows(pass, &mut walk, &mut unit)?;
         if unit.bound != unit.waiting {
             queue::look_for_entries(pass, &unit)?;
         }
@@ -87,6 +90,7 @@ impl Walk {
             self.pages.head(pass, LEN)?,
             self.rejected.head(pass, LEN)?,
             self.failed.head(pass, LEN)?,
+            self.visits.head(pass, LEN)?,
         ];
         Ok(all.into_iter().flatten().min().and_then(|key| HostCrawl::decode(&key).ok()))
     }
@@ -148,7 +152,7 @@ fn counts(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, changing: bool)
         None => Place::Waiting { rank: right.best_rank().unwrap_or(0), order: pass.host_order()? },
     };
     let (at, right) = (unit.at, &right);
-    let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.repeats, c.errors, c.bytes);
+    let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.repeats, c.errors, c.bytes, visited(c));
     if plain(stored) != plain(right) {
         let detail = format!("stored {:?}, counted {:?}", plain(stored), plain(right));
         pass.find(Fault::HostCounts, &unit.shown(), &detail, |batch| batch.put::<tables::HostCounts>(&at, right))?;
@@ -169,7 +173,34 @@ fn counts(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, changing: bool)
             batch.put::<tables::HostCounts>(&at, right);
         })?;
     }
-    Ok(())
+    first_visit(pass, unit, stored, right)
+}
+
+/// What is counted of visits, and what lies before them.
+fn visited(counts: &HostCounts) -> (u64, u64, u32, UnixMillis) {
+    let visits = &counts.visits;
+    (visits.rows, visits.load, visits.queued, visits.first)
+}
+
+/// The row of the host's first visit.
+fn first_visit(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, right: &HostCounts) -> Result<()> {
+    let at = unit.at.host_at();
+    let (is, should) = (stored.visits.row, right_visit(right, unit.held));
+    let there = match is {
+        Some(time) => pass.look_one::<VisitHosts>(&at.parked(time))?.is_some(),
+        None => true,
+    };
+    if there && is == should {
+        return Ok(());
+    }
+    let visits = VisitCounts { row: should, ..right.visits };
+    let right = HostCounts { visits, ..right.clone() };
+    let detail = format!("{} pages to visit again, looked at {is:?}, should be {should:?}", right.visits.rows);
+    pass.find(Fault::VisitHost, &unit.shown(), &detail, |batch| {
+        is.iter().for_each(|time| batch.delete::<VisitHosts>(&at.parked(*time)));
+        should.iter().for_each(|time| batch.put::<VisitHosts>(&at.parked(*time), &()));
+        batch.put::<tables::HostCounts>(&unit.at, &right);
+    })
 }
 
 /// True when the host has the row entry that its place says.
@@ -190,7 +221,18 @@ fn entry_of(at: HostAt, place: Place) -> Option<(Family, Vec<u8>)> {
 /// Every entry of `waiting` and `parked` is its host's place.
 pub fn rows(pass: &mut Pass<'_>) -> Result<()> {
     row::<Waiting>(pass, |key| (key.host_at(), Place::Waiting { rank: key.rank, order: key.order }))?;
-    row::<Parked>(pass, |key| (key.host_at(), Place::Parked { time: key.time }))
+    row::<Parked>(pass, |key| (key.host_at(), Place::Parked { time: key.time }))?;
+    each_chunk::<VisitHosts>(pass, |pass, rows| {
+        let hosts: Vec<HostCrawl> = rows.iter().map(|row| row.key.host_at().crawl(CrawlId::default())).collect();
+        for (row, counts) in rows.iter().zip(pass.look::<tables::HostCounts>(&hosts)?) {
+            if counts.and_then(|counts| counts.visits.row) != Some(row.key.time) {
+                let detail = "is in visit_hosts at another time than its own";
+                let host = shown(pass, row.key.host_at())?;
+                pass.find(Fault::VisitHost, &host, detail, |batch| batch.delete::<VisitHosts>(&row.key))?;
+            }
+        }
+        Ok(())
+    })
 }
 
 fn row<T: Table<Value = ()>>(pass: &mut Pass<'_>, place_of: impl Fn(&T::Key) -> (HostAt, Place)) -> Result<()> {

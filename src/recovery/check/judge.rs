@@ -5,9 +5,10 @@ use crate::base::time::UnixMillis;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
+use crate::domain::revisit::RequeueReason;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::{
-    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, RANKS, UrlState,
+    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, RANKS, UrlState, VisitCounts, VisitRow,
 };
 
 /// What an entry of `queue` or `due` is to the state of its URL.
@@ -84,6 +85,12 @@ pub struct HostTally {
     pub repeats: u64,
     pub errors: u64,
     pub bytes: u64,
+    /// Rows of pages that are visited again, what they ask for, and the first.
+    pub visits: u64,
+    pub load: u64,
+    pub first_visit: Option<UnixMillis>,
+    /// Visits that are queued, or tried again.
+    pub visiting: u32,
 }
 
 impl HostTally {
@@ -94,6 +101,18 @@ impl HostTally {
         *n += 1;
         *lowest = Some(lowest.map_or(key.order, |l| l.min(key.order)));
         true
+    }
+
+    /// An entry of the queue, or a retry: whether it is a visit.
+    pub fn entry(&mut self, entry: &QueueEntry) {
+        self.visiting += u32::from(entry.again.is_some_and(|last| last.why == RequeueReason::Cycle));
+    }
+
+    /// A row of `visits`.
+    pub fn visit(&mut self, time: UnixMillis, row: VisitRow) {
+        self.visits += 1;
+        self.load = self.load.saturating_add(row.load());
+        self.first_visit = Some(self.first_visit.map_or(time, |first| first.min(time)));
     }
 
     pub fn state(&mut self, state: &UrlState) {
@@ -109,8 +128,10 @@ impl HostTally {
 
     /// The counts as they should be; heads and place are those stored.
     pub fn counts(&self, stored: &HostCounts) -> HostCounts {
-        let Self { queued, due, done, repeats, errors, bytes, .. } = *self;
-        HostCounts { queued, due, done, repeats, errors, bytes, ..stored.clone() }
+        let Self { queued, due, done, repeats, errors, bytes, visits: rows, load, visiting, .. } = *self;
+        let first = self.first_visit.map_or(stored.visits.first, |first| first.min(stored.visits.first));
+        let visits = VisitCounts { rows, load, first, queued: visiting, ..stored.visits };
+        HostCounts { queued, due, done, repeats, errors, bytes, visits, ..stored.clone() }
     }
 
     /// The heads as they should be: as stored where nothing live lies below.
@@ -133,6 +154,13 @@ pub fn right_place(counts: &HostCounts, held: bool) -> Option<Place> {
         (Some(rank), Place::Waiting { order, .. }) => Some(Place::Waiting { rank, order }),
         (Some(_), Place::None) => None,
     }
+}
+
+/// When a host with these counts is to be looked at for its first visit: not while visits are under way, or new pages go first.
+pub fn right_visit(counts: &HostCounts, held: bool) -> Option<UnixMillis> {
+    let VisitCounts { rows, first, queued, owed, .. } = counts.visits;
+    let new_wait = counts.queued_total() + counts.due > 0;
+    (rows > 0 && queued == 0 && !held && (owed == 0 || !new_wait)).then_some(first)
 }
 
 /// What is counted of a whole crawl.

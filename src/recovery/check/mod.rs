@@ -34,6 +34,7 @@ mod queue;
 mod report;
 mod stream;
 mod urls;
+mod visits;
 
 use std::io;
 use std::path::{Path, PathBuf};

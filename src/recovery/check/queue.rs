@@ -24,6 +24,7 @@ pub fn entries(pass: &mut Pass<'_>, walk: &mut Walk, unit: &mut Unit) -> Result<
         for row in &rows {
             pass.totals.order(row.key.order);
             unit.tally.queue(&row.key);
+            unit.tally.entry(&row.value);
         }
         let Some(name) = unit.name.clone() else {
             if pass.lost.gave_up(unit.at.host_at()) {

@@ -57,6 +57,10 @@ rows! {
             "puts it into its row, or takes it out";
         RowStray = "row_stray", "I9", "an entry in waiting or parked that is not its host's place", "removes it";
         SitemapStray = "sitemap_stray", "I2", "an entry in sitemaps that is not the last visit of its URL", "removes it";
+        VisitStray = "visit_stray", "I2", "an entry in visits at another time than its page is visited next", "removes it";
+        VisitMissing = "visit_missing", "I2", "a page that is visited again and is not in the row of those", "puts it there";
+        VisitHost = "visit_host", "I9", "a host that is not in visit_hosts at the time of its first visit",
+            "puts it there, or takes it out";
         NearerStray = "nearer_stray", "I2", "an entry in nearer that is not the way of a page that is done",
             "writes the way into the page's mark, or removes the entry";
         FeedMissing = "feed_missing", "I10", "a finished page whose end is told by no entry of the feed", "appends one";

@@ -6,7 +6,7 @@ use super::judge::mark_of_page;
 use super::lost::Want;
 use super::pass::Pass;
 use super::stream::{Row, TOGETHER};
-use super::{Fault, Note, Result, meta, queue};
+use super::{Fault, Note, Result, meta, queue, visits};
 use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
@@ -43,14 +43,18 @@ pub fn urls(pass: &mut Pass<'_>, walk: &mut Walk, unit: &mut Unit, kept_any: boo
             UrlState::Error { reason: Failure::Status4xx | Failure::Status5xx } if pages.is_empty() => {
                 uncaptured(pass, key)?; // what was answered is stored
             }
-            UrlState::Error { .. } | UrlState::Rejected { .. } => {}
+            UrlState::Error { .. } => {
+                if let Some(failed) = &failed {
+                    visits::there(pass, key, &failed.url, failed.when, failed.next)?;
+                }
+            }
+            UrlState::Rejected { .. } => {}
         }
         if retries.len() >= TOGETHER {
-            unit.tally.due += look_for_retries(pass, std::mem::take(&mut retries))?;
+            look_for_retries(pass, unit, std::mem::take(&mut retries))?;
         }
     }
-    unit.tally.due += look_for_retries(pass, retries)?;
-    Ok(())
+    look_for_retries(pass, unit, retries)
 }
 
 /// The key of the next URL of this host that has a record in any of the four families.
@@ -187,6 +191,7 @@ fn kept(
 /// The capture that a URL's mark names.
 fn captured_there(pass: &mut Pass<'_>, key: SeenKey, at: UnixMillis, pages: &[Row<Pages>]) -> Result<()> {
     if let Some(page) = pages.iter().find(|page| page.key.captured.0 == at) {
+        visits::there(pass, key, &page.value.url, at, page.value.next)?;
         return meta::sitemap_there(pass, key, page);
     }
     if let Some(page) = pages.first() {
@@ -203,15 +208,16 @@ fn uncaptured(pass: &mut Pass<'_>, key: SeenKey) -> Result<()> {
     pass.find(Fault::DoneUncaptured, &hex(&key.encode()), "its text is not known", |_| {})
 }
 
-/// Retries that marks name; gives how many are there.
-fn look_for_retries(pass: &mut Pass<'_>, keys: Vec<DueKey>) -> Result<u64> {
-    let mut there = 0;
+/// Retries that marks name; those that are there are counted.
+fn look_for_retries(pass: &mut Pass<'_>, unit: &mut Unit, keys: Vec<DueKey>) -> Result<()> {
     for (key, entry) in keys.iter().zip(pass.look::<Due>(&keys)?) {
-        if entry.is_some() {
-            there += 1;
-        } else {
-            queue::unqueued(pass, key.seen(), None)?;
+        match entry {
+            Some(entry) => {
+                unit.tally.due += 1;
+                unit.tally.entry(&entry);
+            }
+            None => queue::unqueued(pass, key.seen(), None)?,
         }
     }
-    Ok(there)
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
@@ -259,6 +260,8 @@ pub enum Change {
     TryAgain(Vec<SeenKey>),
     /// Hosts of which the first visit is due.
     Revisit(Vec<VisitHostKey>),
+    /// Rules have changed: when these are visited next is reckoned anew.
+    Reschedule(Vec<SeenKey>),
     /// Sitemaps of these rows are queued again: their time has come.
     ReadAgain(Vec<DueKey>),
     /// Pages to which better ways wait in `nearer` are queued once more, now that a URL was too deep.
@@ -319,4 +322,6 @@ pub struct Done {
     pub again: Vec<RequeueReason>,
     /// URLs that were given another place.
     pub reranked: u64,
+    /// How late the first visits of hosts' turns began.
+    pub late: Vec<Duration>,
 }

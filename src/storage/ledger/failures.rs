@@ -26,7 +26,6 @@ impl Ledger {
     ) {
         let capture = page.capture.as_ref();
         let entry = entry.unwrap_or_else(|| QueueEntry::new(&page.url, reach.depth, now));
-        let visit = entry.again.filter(|last| last.why == RequeueReason::Cycle);
         let kept = FailedValue {
             url: page.url.as_str().to_owned(),
             reason,
@@ -44,7 +43,7 @@ impl Ledger {
             via: entry.via,
             spelling: page.url.spelling().map(str::to_owned),
             next: None,
-            visits: visit.map_or(0, |last| last.visits.saturating_add(1)),
+            visits: entry.again.map_or(0, |last| last.visits),
         };
         self.counters.failed += 1;
         txn.put::<Failed>(&seen, &kept);
@@ -91,6 +90,7 @@ impl Ledger {
 
 fn entry_of(failed: FailedValue, why: RequeueReason) -> Option<QueueEntry> {
     let url = PageUrl::from_canonical(&failed.url).ok()?;
+    let visits = if why == RequeueReason::Cycle { failed.visits.saturating_add(1) } else { 0 };
     Some(QueueEntry {
         limit: failed.limit,
         hops: failed.hops,
@@ -99,7 +99,7 @@ fn entry_of(failed: FailedValue, why: RequeueReason) -> Option<QueueEntry> {
         origin: failed.origin,
         via: failed.via,
         spelling: failed.spelling,
-        again: failed.captured.map(|captured| LastTime { visits: failed.visits, ..LastTime::new(captured, why) }),
+        again: failed.captured.map(|captured| LastTime { visits, ..LastTime::new(captured, why) }),
         ..QueueEntry::new(&url, failed.depth, failed.discovered)
     })
 }

@@ -32,6 +32,8 @@ pub(super) struct Row {
     put: Vec<(u8, u64)>,
     due: Option<UnixMillis>,
     sitemap: Option<UnixMillis>,
+    /// The first row of `visits` that this batch puts.
+    pub visit: Option<UnixMillis>,
 }
 
 impl Row {
@@ -296,6 +298,7 @@ impl Hosts {
             uphold(Invariant::I9, held == (queued && row.state.orders.holds()), || {
                 format!("a held host in a row: {at:?}")
             });
+            row.visit = None;
             let visit = right_visit(&row.counts, row.state.orders.holds());
             if visit != row.counts.visits.row {
                 row.counts.visits.row.iter().for_each(|was| txn.delete::<tables::VisitHosts>(&at.parked(*was)));

@@ -15,6 +15,7 @@ mod orders;
 mod ranks;
 mod refresh;
 mod requeue;
+mod schedule;
 mod seeds;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -48,6 +49,7 @@ use counts::counters_of;
 use feed::Finished;
 use hosts::Hosts;
 use refresh::Planned;
+pub use schedule::Scheduled;
 
 /// What does not change while the node runs.
 #[derive(Clone)]
@@ -161,6 +163,7 @@ impl Ledger {
             Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::ReadAgain(rows) => self.read_again(txn, rows),
             Change::Revisit(hosts) => self.revisit(txn, hosts, now),
+            Change::Reschedule(urls) => self.reschedule(txn, urls, now),
             Change::FollowNearer(pages) => self.follow_nearer(txn, pages),
             Change::Rerank(rerank) => self.rerank(txn, rerank, leased),
             Change::Consumer { name, at } => self.consumer(txn, name, at.as_ref()),
@@ -231,7 +234,7 @@ impl Ledger {
         }
         let finished = self.feed_page(txn, (seen, before), page, &state, now)?;
         let planned = match &finished {
-            Some(finished) => Some(self.plan(txn, seen, page, &state, finished)?),
+            Some(finished) => Some(self.plan(txn, seen, page, &state, (finished, now))?),
             None => None,
         };
         self.note_sitemap(txn, seen, page, &state, (found, now));
@@ -324,7 +327,7 @@ impl Ledger {
         seen: SeenKey,
         told: Option<(&Finished, Planned)>,
     ) -> Result<()> {
-        let Some(capture) = &page.capture else { return Ok(()) };
+        let Some(capture) = page.record() else { return Ok(()) };
         let kept = match told {
             Some((finished, Planned { habit, next })) => {
                 PageRecord { visit: finished.visit, habit, next, ..capture.clone() }
@@ -332,6 +335,9 @@ impl Ledger {
             None => capture.clone(),
         };
         txn.put::<Pages>(&seen.page(capture.fetched), &kept);
+        if page.capture.is_none() {
+            return Ok(()); // the half of an earlier try, counted when it came
+        }
         counters_of(&mut self.counters, capture, true);
         let at = seen.host_crawl().host_at();
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_add(capture.bytes))

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{Done, Leased, Ledger, Rerank, Result};
+use super::schedule::host_of;
+use super::{Done, Leased, Ledger, LedgerRules, Rerank, Result};
 use crate::domain::fingerprint::UrlKey;
-use crate::domain::priority::{Factors, Page};
+use crate::domain::priority::{Factors, Page, quality};
 use crate::domain::rank::{Order, Place, Ranker};
 use crate::domain::refresh::interval;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, QueueKey, SeenKey};
-use crate::storage::tables::{Queue, Seeds as Table, Seen};
+use crate::storage::tables::{HostCounts as Counts, Queue, Seeds as Table, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{QueueEntry, SeedValue, UrlState};
+use crate::storage::values::{HostCounts, QueueEntry, SeedValue, UrlState};
 
 /// Seeds kept; with one more all are read anew.
 const KEPT: usize = 10_000;
@@ -45,11 +47,42 @@ pub(super) struct Asked<'a> {
     pub priority: Option<u8>,
 }
 
+impl LedgerRules {
+    /// The weight of a page for its visits: by its depth, seed, host and rule, by what a rule of visits says of it, and by the new links
+    /// that a visit finds. A rule that gives a rank outright gives no weight.
+    pub(super) fn weight_for_visits(
+        &self,
+        txn: &Txn<'_>,
+        seen: SeenKey,
+        (url, depth, origin): (&str, u16, Option<&str>),
+        (said, links): (f64, f64),
+    ) -> Result<f64> {
+        let seed = PageUrl::from_canonical(origin.unwrap_or(url)).ok();
+        let key = seed.map(|seed| SeenKey::of(&self.prints, self.crawl, &seed));
+        let seed = key.map(|key| txn.get::<Table>(&key)).transpose()?.flatten();
+        let HostCounts { done, repeats, errors, .. } = txn.get::<Counts>(&seen.host_crawl())?.unwrap_or_default();
+        let page = Page {
+            depth,
+            host: host_of(url),
+            url: &|| Some(url.to_owned()),
+            quality: quality(done, repeats, errors),
+            seed: seed.as_ref().and_then(|seed| seed.weight),
+            tags: seed.as_ref().map_or(&[], |seed| &seed.tags),
+            priority: None,
+        };
+        let Factors { depth, seed, host, quality, rule, .. } = self.priorities.factors(&self.ranker, &page);
+        Ok(interval::weight(depth, seed, host * quality, rule * said, links))
+    }
+}
+
 impl Ledger {
     /// The place of the URL with this number.
     pub(super) fn place_of(&mut self, txn: &Txn<'_>, seen: SeenKey, entry: &QueueEntry, number: u64) -> Result<Place> {
-        let left = entry.reach().left(self.rules.max_depth);
-        let place = self.rules.ranker.place(entry.depth, left, number);
+        let visit = entry.again.is_some_and(|last| last.why == RequeueReason::Cycle);
+        let place = match visit {
+            true => self.rules.ranker.visit_place(entry.depth, number),
+            false => self.rules.ranker.place(entry.depth, entry.reach().left(self.rules.max_depth), number),
+        };
         let own = entry.seed && entry.origin.is_none();
         if let Some(rank) = if own { self.rank_of_seed(txn, seen)? } else { None } {
             return Ok(Place { rank, ..place });
@@ -61,7 +94,7 @@ impl Ledger {
         let (depth, origin) = (entry.depth, entry.origin.as_deref());
         let asked = Asked { url: &url, depth, origin, priority: entry.priority };
         let factors = self.factors(txn, seen, &asked)?;
-        Ok(Place { rank: self.rules.ranker.rank_by(&factors), ..place })
+        Ok(Place { rank: self.rules.ranker.rank_by(&factors, visit), ..place })
     }
 
     /// What was said of a seed by its own name.
@@ -89,20 +122,6 @@ impl Ledger {
             priority: page.priority,
         };
         Ok(self.rules.priorities.factors(&self.rules.ranker, &page))
-    }
-
-    /// The weight of a page for its visits: by its depth, seed, host and rule, and the new links that a visit finds. A rule that gives a
-    /// rank outright gives no weight.
-    pub(super) fn weight_for_visits(
-        &mut self,
-        txn: &Txn<'_>,
-        seen: SeenKey,
-        (url, depth, origin): (&str, u16, Option<&str>),
-        links: f64,
-    ) -> Result<f64> {
-        let asked = Asked { url: &|_| Some(url.to_owned()), depth, origin, priority: None };
-        let Factors { depth, seed, host, quality, rule, .. } = self.factors(txn, seen, &asked)?;
-        Ok(interval::weight(depth, seed, host * quality, rule, links))
     }
 
     fn seed(&mut self, txn: &Txn<'_>, origin: &str) -> Result<Option<Arc<SeedValue>>> {

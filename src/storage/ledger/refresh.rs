@@ -4,16 +4,18 @@
 //! time of its first. So a time that comes is found by one row a host, whatever the host has waiting, and of no host more than
 //! [`AT_A_TIME`] are in the queue or in hands. Rows say when to look: whether the time has come is reckoned anew then.
 
+use std::time::Duration;
+
 use super::feed::Finished;
+use super::schedule::{Last, Page, ended};
 use super::{Done, Ledger, PageChange, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::refresh::{Cycle, Ended, Habit, Told};
+use crate::domain::refresh::{Ended, Habit, Told};
 use crate::domain::revisit::RequeueReason;
-use crate::domain::visit::Visit;
 use crate::storage::keys::{HostAt, KeyRange, SeenKey, VisitHostKey, VisitKey};
-use crate::storage::tables::{Failed, Pages, Seen, Visits};
+use crate::storage::tables::{Failed, Pages, Visits};
 use crate::storage::txn::Txn;
-use crate::storage::values::{FailedValue, LastTime, PageRecord, UrlState};
+use crate::storage::values::{FailedValue, LastTime, PageRecord, UrlState, VisitRow};
 
 /// Visits of a host that are queued or in hands at a time.
 const AT_A_TIME: u32 = 16;
@@ -35,10 +37,13 @@ impl Ledger {
         seen: SeenKey,
         page: &PageChange,
         state: &UrlState,
-        finished: &Finished,
+        (finished, now): (&Finished, UnixMillis),
     ) -> Result<Planned> {
         let at = seen.host_crawl().host_at();
         let (record, last) = (page.record(), finished.last.as_ref());
+        let Some(known) = record.or(last) else { return Ok(Planned::default()) };
+        let about = Page::of(known);
+        let heed = self.rules.refresh.plan(&about.about(&self.rules.tags(txn, about)?), now).heed;
         let habit = match (record, last) {
             (Some(record), None) => {
                 let host = self.hosts.rate(txn, at)?;
@@ -51,69 +56,79 @@ impl Ledger {
                     changed_ago: changed_ago(record).filter(|_| record.last_modified != last.last_modified),
                     links: page.links.new.len(),
                 };
-                let (habit, found) = last.habit.after(&told, self.rules.refresh.heed);
+                let (habit, found) = last.habit.after(&told, heed);
                 self.hosts.note_visit(txn, at, |rate| rate.of_host_after(told.since, found))?;
                 habit
             }
-            (None, Some(last)) => last.habit,
-            (None, None) => return Ok(Planned::default()),
+            (None, _) => known.habit,
         };
-        let (visited, ended) = match (state, record) {
+        let failed = match state {
+            UrlState::Error { .. } => txn.get::<Failed>(&seen)?,
+            _ => None,
+        };
+        let visited = match (state, &failed) {
             (UrlState::Done { captured, .. }, _) => (*captured, Ended::Done),
-            (UrlState::Error { .. }, record) => {
-                let Some(failed) = txn.get::<Failed>(&seen)? else { return Ok(Planned { habit, next: None }) };
-                let gone = finished.visit == Visit::Gone;
-                let when = record.map_or(failed.when, |record| record.fetched);
-                (when, if gone { Ended::Gone(failed.visits) } else { Ended::Failed(failed.visits) })
-            }
+            (_, Some(failed)) => (failed.when, ended(failed)),
             _ => return Ok(Planned { habit, next: None }),
         };
-        let way = record.or(last).map_or((0, None), |record| (record.depth, record.origin.as_deref()));
-        let next = self.next_visit(txn, seen, (visited, ended), &habit, (page.url.as_str(), way.0, way.1))?;
+        let stretch = self.hosts.visits(txn, at)?.stretched();
+        let about = failed.as_ref().map_or(about, Page::given_up);
+        let next = self.rules.schedule(txn, seen, (about, &habit, visited), (stretch, now))?.next;
         if let Some(next) = next {
-            self.put_visit(txn, seen, next)?;
+            self.put_visit(txn, seen, (visited.0, next))?;
         }
-        if let (UrlState::Error { .. }, Some(mut failed)) = (state, txn.get::<Failed>(&seen)?) {
-            failed.next = next;
-            txn.put::<Failed>(&seen, &failed);
+        if let Some(failed) = failed {
+            txn.put::<Failed>(&seen, &FailedValue { next, ..failed });
         }
         Ok(Planned { habit, next })
     }
 
-    /// `page`: its URL, its depth, and the seed it goes back to.
-    fn next_visit(
-        &mut self,
-        txn: &Txn<'_>,
-        seen: SeenKey,
-        (visited, ended): (UnixMillis, Ended),
-        habit: &Habit,
-        page: (&str, u16, Option<&str>),
-    ) -> Result<Option<UnixMillis>> {
-        if self.rules.refresh.cycle == Cycle::Off {
-            return Ok(None);
-        }
-        let weight = self.weight_for_visits(txn, seen, page, f64::from(habit.links) / 8.0)?;
-        Ok(self.rules.refresh.next((visited, ended), habit, weight, 1.0, &seen.url.0))
+    /// When a page is visited next by the rules of today.
+    fn next_of(&mut self, txn: &Txn<'_>, seen: SeenKey, last: &Last, date: UnixMillis) -> Result<Option<UnixMillis>> {
+        let stretch = self.hosts.visits(txn, seen.host_crawl().host_at())?.stretched();
+        Ok(self.rules.schedule(txn, seen, last.parts(), (stretch, date))?.next)
     }
 
-    fn put_visit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, next: UnixMillis) -> Result<()> {
-        txn.put::<Visits>(&seen.visit(next), &());
-        self.hosts.with(txn, seen.host_crawl().host_at(), |row| {
-            let visits = &mut row.counts.visits;
+    /// The row of a page goes to another time.
+    fn move_visit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, last: Last, next: Option<UnixMillis>) -> Result<()> {
+        let visited = match last {
+            Last::Page(key, page) => {
+                self.no_visit(txn, seen, page.next)?;
+                let visited = page.fetched;
+                txn.put::<Pages>(&key, &PageRecord { next, ..page });
+                visited
+            }
+            Last::Failed(failed, _) => {
+                self.no_visit(txn, seen, failed.next)?;
+                let visited = failed.when;
+                txn.put::<Failed>(&seen, &FailedValue { next, ..failed });
+                visited
+            }
+        };
+        next.map_or(Ok(()), |next| self.put_visit(txn, seen, (visited, next)))
+    }
+
+    fn put_visit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, (visited, next): (UnixMillis, UnixMillis)) -> Result<()> {
+        let row = VisitRow::after(next.since(visited));
+        txn.put::<Visits>(&seen.visit(next), &row);
+        self.hosts.with(txn, seen.host_crawl().host_at(), |host| {
+            let visits = &mut host.counts.visits;
             visits.first = if visits.rows == 0 { next } else { visits.first.min(next) };
             visits.rows += 1;
+            visits.load += row.load();
+            host.visit = Some(host.visit.map_or(next, |first| first.min(next)));
         })
     }
 
     /// A URL is no longer as its last visit left it: its row goes.
     pub(super) fn no_visit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, next: Option<UnixMillis>) -> Result<()> {
-        let Some(row) = next.map(|next| seen.visit(next)) else { return Ok(()) };
-        if txn.get::<Visits>(&row)?.is_none() {
-            return Ok(());
-        }
-        txn.delete::<Visits>(&row);
-        self.hosts.with(txn, seen.host_crawl().host_at(), |row| {
-            row.counts.visits.rows = row.counts.visits.rows.saturating_sub(1);
+        let Some(key) = next.map(|next| seen.visit(next)) else { return Ok(()) };
+        let Some(row) = txn.get::<Visits>(&key)? else { return Ok(()) };
+        txn.delete::<Visits>(&key);
+        self.hosts.with(txn, seen.host_crawl().host_at(), |host| {
+            let visits = &mut host.counts.visits;
+            visits.rows = visits.rows.saturating_sub(1);
+            visits.load = visits.load.saturating_sub(row.load());
         })
     }
 
@@ -133,66 +148,77 @@ impl Ledger {
         for key in hosts {
             let at = key.host_at();
             let counts = self.hosts.visits(txn, at)?;
-            if counts.row != Some(key.time) || self.hosts.orders(txn, at)?.refusal().is_some() {
+            if counts.row != Some(key.time) || self.hosts.orders(txn, at)?.holds() {
                 continue; // told before, or nothing is fetched of it
             }
+            self.hosts.with(txn, at, |row| row.counts.visits.look(date))?;
             let new_wait = self.hosts.queued(txn, at)? > 0;
             let (most, owed) = self.rules.refresh.turn(AT_A_TIME.saturating_sub(counts.queued), new_wait);
-            let rows = txn.stored::<Visits>(&KeyRange::host_crawl(at.crawl(self.rules.crawl)), most as usize + 1)?;
-            let (mut turn, mut first) = (0, None);
-            for (row, ()) in rows {
-                if txn.get::<Visits>(&row)?.is_none() {
-                    continue; // it went in this batch
-                }
-                if row.time > date || turn >= most {
-                    first = Some(row.time);
-                    break;
-                }
-                if self.visit_now(txn, &row, date)? {
-                    turn += 1;
-                    done.again.push(RequeueReason::Cycle);
-                }
-            }
+            let (turn, first) = self.turn(txn, at, most, date)?;
             self.hosts.with(txn, at, |row| {
                 let visits = &mut row.counts.visits;
-                visits.first = first.unwrap_or(date); // too early does no harm: it is looked at once more
+                let first = first.unwrap_or(date); // too early does no harm: it is looked at once more
+                visits.first = row.visit.map_or(first, |put| put.min(first)); // what this batch put was not read
                 visits.queued += turn;
-                visits.owed = if turn > 0 { owed } else { 0 };
+                visits.owed = if turn > 0 || most == 0 { owed } else { 0 };
             })?;
+            done.again.extend((0..turn).map(|_| RequeueReason::Cycle));
+            done.late.extend((turn > 0).then(|| date.since(counts.first)));
         }
         Ok(done)
+    }
+
+    /// Queues the first pages of a host whose time has come, at most so many. Gives how many, and when the next one's comes.
+    fn turn(&mut self, txn: &mut Txn<'_>, at: HostAt, most: u32, date: UnixMillis) -> Result<(u32, Option<UnixMillis>)> {
+        let rows = txn.stored::<Visits>(&KeyRange::host_crawl(at.crawl(self.rules.crawl)), most as usize + 1)?;
+        let mut turn = 0;
+        for (row, _) in rows {
+            if txn.get::<Visits>(&row)?.is_none() {
+                continue; // it went in this batch
+            }
+            if row.time > date || turn >= most {
+                return Ok((turn, Some(row.time)));
+            }
+            turn += u32::from(self.visit_now(txn, &row, date)?);
+        }
+        Ok((turn, None))
     }
 
     /// Queues a page whose row says that its time has come, unless by the rules of today it has not: then its row moves, or goes.
     fn visit_now(&mut self, txn: &mut Txn<'_>, row: &VisitKey, date: UnixMillis) -> Result<bool> {
         let seen = row.seen();
-        self.no_visit(txn, seen, Some(row.time))?;
-        match txn.get::<Seen>(&seen)? {
-            Some(UrlState::Done { captured, .. }) => {
-                let key = seen.page(captured);
-                let Some(page) = txn.get::<Pages>(&key)? else { return Ok(false) };
-                let way = (page.url.as_str(), page.depth, page.origin.as_deref());
-                let next = self.next_visit(txn, seen, (captured, Ended::Done), &page.habit, way)?;
-                if next.is_some_and(|next| next <= date) {
-                    return Ok(self.once_more(txn, &key, RequeueReason::Cycle, None)?.is_some());
-                }
-                txn.put::<Pages>(&key, &PageRecord { next, ..page });
-                next.map_or(Ok(()), |next| self.put_visit(txn, seen, next))?;
-            }
-            Some(UrlState::Error { .. }) => {
-                let Some(failed) = txn.get::<Failed>(&seen)? else { return Ok(false) };
-                txn.put::<Failed>(&seen, &FailedValue { next: None, ..failed });
-                return Ok(self.rules.refresh.cycle != Cycle::Off && self.try_once_more(txn, seen, RequeueReason::Cycle)?);
-            }
-            _ => {}
+        let Some(last) = Last::of(txn, seen)? else {
+            return self.no_visit(txn, seen, Some(row.time)).map(|()| false);
+        };
+        let next = self.next_of(txn, seen, &last, date)?;
+        let due = next.is_some_and(|next| next <= date);
+        let queued = due
+            && match &last {
+                Last::Page(key, _) => self.once_more(txn, key, RequeueReason::Cycle, None)?.is_some(),
+                Last::Failed(..) => self.try_once_more(txn, seen, RequeueReason::Cycle)?,
+            };
+        if !queued {
+            self.move_visit(txn, seen, last, next.filter(|_| !due))?;
         }
-        Ok(false)
+        Ok(queued)
+    }
+
+    /// Reckons anew when pages are visited next, by the rules of today. Gives how many got another time.
+    pub(super) fn reschedule(&mut self, txn: &mut Txn<'_>, urls: &[SeenKey], date: UnixMillis) -> Result<Done> {
+        for seen in urls {
+            let Some(last) = Last::of(txn, *seen)? else { continue };
+            let next = self.next_of(txn, *seen, &last, date)?;
+            if next != last.next() {
+                self.move_visit(txn, *seen, last, next)?;
+            }
+        }
+        Ok(Done::default())
     }
 }
 
 /// How long before it was fetched a page was changed, by its server's word.
-fn changed_ago(record: &PageRecord) -> Option<std::time::Duration> {
+fn changed_ago(record: &PageRecord) -> Option<Duration> {
     let changed = httpdate::parse_http_date(record.last_modified.as_deref()?).ok()?;
     let changed = changed.duration_since(std::time::UNIX_EPOCH).ok()?;
-    std::time::Duration::from_millis(record.fetched.0).checked_sub(changed)
+    Duration::from_millis(record.fetched.0).checked_sub(changed)
 }

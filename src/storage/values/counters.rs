@@ -23,13 +23,23 @@ fields! {
         retries: u64,
         /// Hosts with URLs that the operator holds.
         hosts_held: u64,
+        /// Pages with a next visit.
+        visits: u64,
+        /// Visits a day, in millionths, that they ask for.
+        visit_load: u64,
     }
 }
 
 impl FrontierCounts {
     /// What one host has a part in it.
     pub fn of(host: &HostCounts) -> Self {
-        Self { ranks: host.queued, retries: host.due, hosts_held: u64::from(host.place == Place::Held) }
+        Self {
+            ranks: host.queued,
+            retries: host.due,
+            hosts_held: u64::from(host.place == Place::Held),
+            visits: host.visits.rows,
+            visit_load: host.visits.load,
+        }
     }
 
     /// URLs in `queue` and `due`.
@@ -45,6 +55,8 @@ impl FrontierCounts {
         }
         by(&mut self.retries, now.retries, before.retries);
         by(&mut self.hosts_held, now.hosts_held, before.hosts_held);
+        by(&mut self.visits, now.visits, before.visits);
+        by(&mut self.visit_load, now.visit_load, before.visit_load);
     }
 }
 

@@ -1,10 +1,13 @@
 //! What is kept of a host: its name and pace, its counts, its robots.txt; and lists of hosts.
 
+use std::time::Duration;
+
 use super::ValueError;
 use super::wire::{Reader, Wire, fields, fields_of, put_bytes, variants};
 use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrders;
 use crate::domain::refresh::Rate;
+use crate::domain::refresh::interval::{look_again_after, stretched};
 use crate::domain::robots::RobotsCopy;
 
 fields! {
@@ -89,8 +92,60 @@ fields! {
         owed: u32,
         /// Its row in `visit_hosts`.
         row: Option<UnixMillis>,
+        /// Visits a day, in millionths, that its rows ask for.
+        load: u64,
+        /// By how much their intervals are longer than the pages deserve, in 1/256.
+        stretch: u32,
+        /// When that was looked at.
+        looked: UnixMillis,
     }
 }
+
+fields! {
+    /// One row of `visits`.
+    #[derive(Copy)]
+    VisitRow {
+        /// Seconds between the visit before and this one, as planned.
+        every: u32,
+    }
+}
+
+impl VisitRow {
+    /// Of a visit so long after the one before.
+    pub fn after(interval: Duration) -> Self {
+        Self { every: u32::try_from(interval.as_secs()).unwrap_or(u32::MAX).max(1) }
+    }
+
+    /// Its part of [`VisitCounts::load`].
+    pub fn load(self) -> u64 {
+        86_400_000_000 / u64::from(self.every.max(1))
+    }
+}
+
+impl VisitCounts {
+    /// By how much intervals are stretched.
+    pub fn stretched(&self) -> f64 {
+        f64::from(self.stretch.max(STRETCH_ONE)) / f64::from(STRETCH_ONE)
+    }
+
+    /// The mean interval of its rows.
+    pub fn mean_interval(&self) -> Duration {
+        let seconds = u128::from(self.rows) * 86_400_000_000 / u128::from(self.load.max(1));
+        Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX))
+    }
+
+    /// Its time has come at `date`: how late it is says by how much more is wanted than can be had.
+    pub fn look(&mut self, date: UnixMillis) {
+        let mean = self.mean_interval();
+        if date.since(self.looked) >= look_again_after(mean) {
+            let stretch = stretched(self.stretched(), date.since(self.first), mean);
+            (self.stretch, self.looked) = ((stretch * f64::from(STRETCH_ONE)).round() as u32, date);
+        }
+    }
+}
+
+/// A stretch of 1.
+const STRETCH_ONE: u32 = 256;
 
 impl HostCounts {
     /// URLs in `queue`, all ranks together.

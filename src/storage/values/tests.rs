@@ -187,7 +187,7 @@ fn samples() -> Vec<Sample> {
     let map = AsSitemap { found: FoundAs::SitemapFile { nesting: 1 }, via: Some("u".into()), put_off: true };
     let bare = PageRecord::new(&PageUrl::from_canonical("http://h0.test/").unwrap(), time, DoneKind::Unstored);
     let types = BTreeMap::from([("text/html".to_owned(), (3, 900)), ("other".to_owned(), (0, 0))]);
-    let frontier = FrontierCounts { ranks: [9, 0, 0, 0, 0, 0, 0, 300], retries: 1, hosts_held: 2 };
+    let frontier = FrontierCounts { ranks: [9, 0, 0, 0, 0, 0, 0, 300], retries: 1, hosts_held: 2, visits: 5, visit_load: 700 };
     let reach = Reach { depth: 300, limit: Some(u16::MAX) };
     let mut all = vec![
         sample(QueueEntry { origin: None, via: None, ..queue_entry() }),
@@ -273,9 +273,9 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
 }
 
-/// The format on disk may not change without a new version: these bytes were written by format 7.
+/// The format on disk may not change without a new version: these bytes were written by format 9.
 #[test]
-fn format_7_writes_these_bytes() {
+fn format_9_writes_these_bytes() {
     let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
     let way = |depth, limit| Reach { depth, limit };
     let waiting = UrlState::Waiting { rank: 2, order: 300, reach: way(1, None), due: None };
@@ -294,9 +294,10 @@ fn format_7_writes_these_bytes() {
     assert_eq!(hex(nearer.encode()), ["01", "0101c801", &hex(entry.encode())[2..]].concat());
     assert_eq!(hex(Format { version: 1, seed: 1 }.encode()), "010101");
     let host = HostState { name: "h".into(), pace: vec![7], ..HostState::default() };
-    assert_eq!(hex(host.encode()), "01016801070000000000");
+    assert_eq!(hex(host.encode()), "01016801070000000000f13b00");
     let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
-    assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0101680107", "0105", "00000000"));
+    assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0101680107", "0105", "00000000", "f13b00"));
+    assert_eq!(hex(VisitRow { every: 300 }.encode()), "01ac02");
     assert_eq!(hex(FileLengths { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
     let fed =
         FeedEntry { kind: Visit::Gone, at: UnixMillis(1), page: seen(), captured: Some(UnixMillis(5)), why: Some(12) };

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Unit;
 
-use super::parts::{Each, Labels, Values, count, follow, one_more, put, set_all, wide};
+use super::parts::{Each, Labels, Values, count, follow, one_more, put, set_all, long, wide};
 use super::{Metrics, Phase};
 use crate::content::sitemap::End;
 use crate::domain::note::Note;
@@ -35,6 +35,9 @@ metrics! {
             "URLs in the queues of all hosts by rank, those being fetched among them", RANK_NAMES
         );
         retries_waiting: Gauge = gauge("lycosa_frontier_retries", "URLs that wait for the time of their next try");
+        visits_planned: Gauge = gauge("lycosa_visits_planned", "Pages that are done and have a next visit");
+        visit_load: Gauge = gauge("lycosa_visit_load", "Visits a day that pages ask for");
+        visit_lateness: Histogram = times_as("lycosa_visit_lateness", "How late the first visit of a host's turn began", long);
         hosts_blocked: Each<Counter> = counters(
             "lycosa_hosts_blocked",
             "How often a host was left alone for long, by reason", ("reason", &BLOCKS)
@@ -172,6 +175,11 @@ impl Metrics {
         self.0.pages.lateness.observe(late.as_secs_f64());
     }
 
+    /// The first visit of a host's turn began so late.
+    pub fn visit_late(&self, late: Duration) {
+        self.0.pages.visit_lateness.observe(late.as_secs_f64());
+    }
+
     /// A page was committed so long after its answer's end.
     pub fn commit_lag(&self, lag: Duration) {
         self.0.pages.commit_lag.observe(lag.as_secs_f64());
@@ -213,5 +221,7 @@ impl Metrics {
         set_all(&pages.ordered, &[orders.paused, orders.blocked, orders.dropping, orders.recrawling]);
         set_all(&pages.ranks, &s.frontier);
         put(&pages.retries_waiting, s.retries);
+        put(&pages.visits_planned, s.visits_planned);
+        put(&pages.visit_load, s.visits_a_day.round() as u64);
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::reason::Rejection;
+use lycosa::domain::revisit::RequeueReason;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::domain::visit::Visit;
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
@@ -55,6 +56,7 @@ pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: b
     found.the_counters_are_right();
     found.rejections_are_kept(storage);
     found.sitemaps_are_in_their_row(storage);
+    found.visits_are_in_their_rows(storage);
     found.failures_are_kept(storage);
     found.better_ways_are_of_done_pages(storage);
     found.the_feed_says_what_became_of_every_page(storage);
@@ -147,6 +149,48 @@ impl Found {
             if !fits || url.is_none_or(|url| self.key(&url) != key.seen()) {
                 self.wrong("a retry without its seen mark", (key, state));
             }
+        }
+    }
+
+    /// Each page that is visited again has one row, at the time that its last visit says; each host its first; and numbers of both.
+    fn visits_are_in_their_rows(&mut self, storage: &dyn Storage) {
+        let rows: BTreeMap<_, _> = all::<tables::Visits>(storage).into_iter().collect();
+        let mut wanted = BTreeSet::new();
+        for (seen, state) in &self.seen {
+            let UrlState::Done { captured, .. } = state else { continue };
+            let next = self.pages.get(&seen.page(*captured)).and_then(|page| page.next);
+            wanted.extend(next.map(|next| seen.visit(next)));
+        }
+        for (seen, failed) in all::<tables::Failed>(storage) {
+            wanted.extend(failed.next.map(|next| seen.visit(next)));
+        }
+        self.same("rows of visits", rows.keys().copied().collect::<BTreeSet<_>>(), wanted);
+        let is_visit = |entry: &QueueEntry| entry.again.is_some_and(|last| last.why == RequeueReason::Cycle);
+        let mut tallies: HashMap<_, (u64, u64, u32)> = HashMap::new();
+        let mut first: HashMap<_, UnixMillis> = HashMap::new();
+        for (key, row) in &rows {
+            let tally = tallies.entry(key.host).or_default();
+            (tally.0, tally.1) = (tally.0 + 1, tally.1 + row.load());
+            let first = first.entry(key.host).or_insert(key.time);
+            *first = key.time.min(*first);
+        }
+        let queued = self.queue.iter().map(|(key, entry)| (key.host, entry));
+        for (host, _) in queued.chain(self.due.iter().map(|(key, entry)| (key.host, entry))).filter(|(_, e)| is_visit(e)) {
+            tallies.entry(host).or_default().2 += 1;
+        }
+        let hosts: BTreeMap<_, _> = all::<tables::VisitHosts>(storage).into_iter().map(|(key, ())| (key.host, key.time)).collect();
+        self.same("hosts with visits, each once", hosts.len(), all::<tables::VisitHosts>(storage).len());
+        for (at, counts) in self.counts.clone() {
+            let visits = counts.visits;
+            let counted = tallies.get(&at.host).copied().unwrap_or_default();
+            self.same("visits of a host", (visits.rows, visits.load, visits.queued), counted);
+            if first.get(&at.host).is_some_and(|first| *first < visits.first) {
+                self.wrong("a visit before the first", (at, visits));
+            }
+            let new_first = visits.owed > 0 && counts.queued_total() + counts.due > 0;
+            let wanted = visits.rows > 0 && visits.queued == 0 && !new_first && !self.held.contains(&at.host_at());
+            self.same("I9: a host's row of visits", hosts.get(&at.host).copied(), wanted.then_some(visits.first));
+            self.same("I9: as its counts say", visits.row, hosts.get(&at.host).copied());
         }
     }
 
@@ -295,6 +339,8 @@ impl Found {
         let mut frontier = FrontierCounts { retries: self.due.len() as u64, ..FrontierCounts::default() };
         self.queue.keys().for_each(|key| frontier.ranks[usize::from(key.rank)] += 1);
         frontier.hosts_held = held;
+        frontier.visits = self.counts.values().map(|c| c.visits.rows).sum();
+        frontier.visit_load = self.counts.values().map(|c| c.visits.load).sum();
         self.same("queues by rank, retries, hosts held", c.frontier, frontier);
     }
 
