@@ -1,6 +1,7 @@
 //! A data folder with many queued URLs, made through the ledger as a crawl would make it, only faster.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use lycosa::base::time::UnixMillis;
@@ -32,6 +33,7 @@ pub fn ledger_of(storage: &RocksStorage) -> Result<(Ledger, Fingerprinter)> {
         generation: 1,
         max_depth: None,
         refresh: Refresh::default(),
+        priorities: Arc::default(),
     };
     Ok((Ledger::open(storage, rules)?, Fingerprinter::new(seed)))
 }
@@ -81,6 +83,7 @@ pub fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
         via,
         origin: Some("http://h0.test/".into()),
         found: FoundAs::Link,
+        priority: None,
         rank: None,
         lastmod: None,
     })

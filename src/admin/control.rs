@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::config::SeedSection;
+use crate::domain::priority::Weight;
 use crate::domain::url::with_schemes;
 use crate::recovery::checkpoint::manifest::Summary;
 use crate::recovery::checkpoint::shelf::Listing;
@@ -28,6 +29,10 @@ pub struct NewSeed {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schema(minimum = 0, maximum = 7)]
     pub rank: Option<u8>,
+    /// By how much more important than others it is, with all pages that go back to it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(value_type = Option<f64>, minimum = 0.01, maximum = 100)]
+    pub weight: Option<Weight>,
     /// Links that are followed from it in a row; none when it is the seed alone that is wanted (0).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_depth: Option<u16>,
@@ -59,8 +64,8 @@ impl From<String> for NewSeed {
 
 impl From<SeedSection> for NewSeed {
     fn from(seed: SeedSection) -> Self {
-        let SeedSection { url, rank, max_depth, tags, guessed } = seed;
-        Self { url, rank, max_depth, tags, guessed }
+        let SeedSection { url, rank, weight, max_depth, tags, guessed } = seed;
+        Self { url, rank, weight, max_depth, tags, guessed }
     }
 }
 

@@ -36,6 +36,7 @@ pub mod pipeline;
 mod probes;
 mod problem;
 pub mod reports;
+pub mod rerank;
 pub mod retry;
 mod routes;
 pub mod schedule;

@@ -12,7 +12,7 @@ use utoipa::openapi::OpenApi;
 use super::problem::{Answer, Problem};
 use super::{
     actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
-    probes, reports, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
+    probes, reports, rerank, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -67,6 +67,7 @@ routes! {
     "/api/v1/settings/dry-run" => post settings::trial;
     "/api/v1/settings/hosts/{pattern}" => put settings::set_host, delete settings::forget_host;
     "/api/v1/urls/readmit" => post settings::readmit;
+    "/api/v1/urls/rerank" => post rerank::rerank;
     "/api/v1/urls" => get urls::look_up;
     "/api/v1/explain" => get urls::explain;
     "/api/v1/urls/rejected" => get url_lists::rejected;

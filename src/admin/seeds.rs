@@ -95,7 +95,8 @@ mod tests {
         }
         let said = br#"{"seeds": [{"url": "http://a.test/", "rank": 0, "max_depth": 3, "tags": ["news", "de"]}]}"#;
         let tags = vec!["news".to_owned(), "de".to_owned()];
-        let seed = NewSeed { url: "http://a.test/".into(), rank: Some(0), max_depth: Some(3), tags, guessed: false };
+        let seed =
+            NewSeed { url: "http://a.test/".into(), rank: Some(0), max_depth: Some(3), tags, ..NewSeed::default() };
         assert_eq!(parse(None, said), Ok(Given { seeds: vec![seed], refused: Vec::new() }));
     }
 

@@ -206,6 +206,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     started.recv().map_err(|_| StartError::Actors)?;
     crate::admin::orders::command::finish(&node);
     crate::crawl::readmit::go_on(&node);
+    crate::admin::rerank::go_on(&node);
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }
 

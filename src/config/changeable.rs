@@ -11,7 +11,8 @@ use super::source;
 macro_rules! changeable {
     ($($section:ident: $($key:ident),+;)*) => {
         /// The keys that may change while a crawl runs, in the order of the sections.
-        pub const CHANGEABLE: &[&str] = &[$($(concat!(stringify!($section), ".", stringify!($key)),)+)* "schedule", "host"];
+        pub const CHANGEABLE: &[&str] =
+            &[$($(concat!(stringify!($section), ".", stringify!($key)),)+)* "schedule", "host", "priority"];
 
         impl Settings {
             /// These settings with what may change taken from `new`.
@@ -20,6 +21,7 @@ macro_rules! changeable {
                 $($(form.$section.$key.clone_from(&new.form.$section.$key);)+)*
                 form.schedule.clone_from(&new.form.schedule);
                 form.host.clone_from(&new.form.host);
+                form.priority.clone_from(&new.form.priority);
                 Self { form, source: new.source.clone(), ..self.clone() }
             }
 
@@ -87,6 +89,7 @@ mod tests {
             ("schedule", json!([{"urls": ["/news/"], "cycle": "1h", "min": "5m", "from": "2027-01-01"}])),
             ("log.format", json!("json")),
             ("host.a.test", json!({"min_delay": "7s"})),
+            ("priority", json!([{"urls": ["/a/"], "weight": 7}])),
         ];
         let new = all.iter().fold(Layers::new(), |l, (key, value)| l.admin(key, value).unwrap()).load().unwrap();
         let taken = Layers::new().load().unwrap().taking_up(&new);

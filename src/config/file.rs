@@ -44,5 +44,6 @@ pub struct FileForm {
     pub sink: Vec<SinkSection>,
     pub log: LogSection,
     pub host: Vec<HostSection>,
+    pub priority: Vec<PrioritySection>,
     pub extract: Vec<ExtractSection>,
 }

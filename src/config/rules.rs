@@ -13,6 +13,7 @@ use crate::content::sitemap::SitemapLimits;
 use crate::domain::host::host_matches;
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
+use crate::domain::priority::{HostWeights, Priorities};
 use crate::domain::rank::Ranker;
 use crate::domain::refresh::{Chosen, Pace, Refresh, Rule};
 use crate::domain::scope::ScopeMode;
@@ -71,6 +72,13 @@ impl Settings {
     /// Order and importance.
     pub fn ranker(&self) -> Ranker {
         Ranker::new(self.crawl.order, self.frontier.depth_weights.clone(), self.frontier.ranks)
+    }
+
+    /// What is said of the importance of pages.
+    pub fn priorities(&self) -> Priorities {
+        let hosts = HostWeights::new(self.host.iter().map(|host| (host.pattern.as_str(), host.weight)));
+        // The check has compiled them before.
+        Priorities::new(hosts, self.priority.iter().filter_map(|rule| rule.compiled().ok()).collect())
     }
 
     /// Politeness that holds where no `[[host]]` says otherwise.

@@ -7,7 +7,7 @@ use super::file::FileForm;
 use super::source::{OPEN_TABLES, join};
 
 /// Sections of which there are several.
-const LISTS: [&str; 6] = ["host", "webhook", "sink", "credentials", "extract", "schedule"];
+const LISTS: [&str; 7] = ["host", "priority", "webhook", "sink", "credentials", "extract", "schedule"];
 
 /// The key that is wrong, and how.
 type Wrong = (String, String);

@@ -27,6 +27,7 @@ pub mod orders;
 pub mod parser;
 pub mod politeness;
 pub mod pulse;
+pub mod ranks;
 pub mod readmit;
 pub mod rules;
 pub mod seeds;

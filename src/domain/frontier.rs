@@ -94,15 +94,47 @@ impl Cursors {
     }
 }
 
-/// The ranks below the best one that has URLs, in the order in which they are asked at their `turn`: each is the first in
-/// turn, so that none starves while better URLs keep coming.
-pub fn lower_ranks(queued: &[u64; RANKS], turn: u64) -> Vec<u8> {
-    let filled = (0_u8..).zip(queued).filter(|(_, n)| **n > 0).map(|(rank, _)| rank);
-    let mut lower: Vec<u8> = filled.skip(1).collect();
-    if let Some(by) = turn.checked_rem(lower.len() as u64) {
-        lower.rotate_left(usize::try_from(by).unwrap_or(0));
+/// Best first, every so many leases one goes to the ranks in turn.
+const SHARE: u64 = 8;
+/// The ranks that have turns: what stands in the best of all is taken with every other lease.
+const TURNS: u8 = RANKS as u8 - 1;
+
+/// Whose turn it is in the queue of one host, where the best come first.
+///
+/// Every eighth lease goes to the ranks 1 to 7 in turn, all others to the best there is. A turn goes to the next rank after that of the
+/// turn before which has URLs, the best one included: so each that has some is served within 56 leases, whatever comes meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    served: u64,
+    last: u8,
+}
+
+impl Turns {
+    /// Of a host that had so many leases.
+    pub fn after(served: u64) -> Self {
+        Self { served, last: u8::try_from(served / SHARE % u64::from(TURNS)).unwrap_or(0) }
     }
-    lower
+
+    /// Leases that go to the best ranks before the next turn of another; 0: it is its turn.
+    pub fn until_turn(&self) -> u64 {
+        SHARE - 1 - self.served % SHARE
+    }
+
+    /// The ranks that have URLs in the order in which they are asked at a turn.
+    pub fn ranks(&self, queued: &[u64; RANKS]) -> Vec<u8> {
+        let has_some = |rank: &u8| queued.get(usize::from(*rank)).is_some_and(|n| *n > 0);
+        (0..TURNS).map(|n| (self.last + n) % TURNS + 1).filter(has_some).collect()
+    }
+
+    /// A turn was given to this rank.
+    pub fn given(&mut self, rank: u8) {
+        self.last = rank.min(TURNS);
+    }
+
+    /// So many leases were given, turns among them.
+    pub fn count(&mut self, leases: u64) {
+        self.served = self.served.saturating_add(leases);
+    }
 }
 
 #[cfg(test)]
@@ -124,12 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn the_lower_ranks_take_turns_and_the_best_has_none() {
-        let queued = [5, 0, 1, 0, 0, 0, 2, 9];
-        let turns: Vec<Vec<u8>> = (0..4).map(|turn| lower_ranks(&queued, turn)).collect();
-        assert_eq!(turns, [vec![2, 6, 7], vec![6, 7, 2], vec![7, 2, 6], vec![2, 6, 7]]);
-        assert!(lower_ranks(&[0, 0, 0, 3, 0, 0, 0, 0], 1).is_empty());
-        assert!(lower_ranks(&[0; RANKS], 0).is_empty());
+    fn the_ranks_that_have_urls_take_turns_and_the_best_of_all_has_none() {
+        let (queued, mut turns) = ([5, 0, 1, 0, 0, 0, 2, 9], Turns::after(0));
+        for expected in [[2, 6, 7], [6, 7, 2], [7, 2, 6], [2, 6, 7]] {
+            assert_eq!(turns.ranks(&queued), expected);
+            turns.given(expected[0]);
+        }
+        assert_eq!(turns.ranks(&[0, 0, 0, 3, 0, 0, 0, 0]), [3]);
+        assert!(turns.ranks(&[0; RANKS]).is_empty());
+        let until: Vec<u64> = (0..10).map(|served| Turns::after(served).until_turn()).collect();
+        assert_eq!(until, [7, 6, 5, 4, 3, 2, 1, 0, 7, 6]);
     }
 
     proptest! {

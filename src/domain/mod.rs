@@ -19,6 +19,7 @@ pub mod orders;
 pub mod outcome;
 pub mod partition;
 pub mod politeness;
+pub mod priority;
 pub mod rank;
 pub mod reach;
 pub mod reason;

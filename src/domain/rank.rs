@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::frontier::RANKS;
+use super::priority::Factors;
 
 /// Importance by depth when nothing else is said; the last holds for everything deeper.
 pub const DEFAULT_DEPTH_WEIGHTS: [f64; 5] = [10.0, 8.0, 5.0, 2.0, 0.5];
@@ -146,11 +147,11 @@ impl Ranker {
         order >> SEQ_BITS == LAST
     }
 
-    /// The rank of a page whose site says how important it is among its own, in hundredths (sitemaps.org: 0 to 1, by default 0.5):
-    /// half as important as others of its depth at 0, half as much again at 100. `None` when ranks are not by importance.
-    pub fn rank_with_priority(&self, depth: u16, priority: u8) -> Option<u8> {
-        let factor = 0.5 + f64::from(priority.min(100)) / 100.0;
-        (self.order == Order::Best).then(|| self.rank_of(self.importance(depth) * factor))
+    /// The rank of a page by what its importance is made of, where the best come first; `visit`: it is visited again.
+    pub fn rank_by(&self, factors: &Factors, visit: bool) -> u8 {
+        let outright = factors.rank.filter(|rank| usize::from(*rank) < RANKS);
+        let rank = outright.unwrap_or_else(|| self.rank_of(factors.importance()));
+        if visit { rank.min(WORST_OF_VISITS) } else { rank }
     }
 
     /// A host's order in its front queue, by its sequence number: first come first served, the last found first when the
@@ -206,9 +207,13 @@ fn last_first(seq: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::frontier::Turns;
+    use crate::domain::priority::{Page, Priorities};
 
     fn ranker(order: Order) -> Ranker {
         Ranker::new(order, Vec::new(), DEFAULT_RANKS)
@@ -229,11 +234,17 @@ mod tests {
     #[test]
     fn the_word_of_a_site_moves_its_pages_among_the_ranks_when_the_best_come_first() {
         let best = ranker(Order::Best);
-        let ranks: Vec<_> =
-            [0, 20, 50, 80, 100, 255].map(|p| best.rank_with_priority(1, p)).into_iter().flatten().collect();
+        let factors = |priority| {
+            let (quality, tags) = (1.0, &[][..]);
+            let page = Page { depth: 1, host: "", url: &|| None, quality, seed: None, tags, priority };
+            Priorities::default().factors(&best, &page)
+        };
+        let ranks = [0, 20, 50, 80, 100, 255].map(|p| best.rank_by(&factors(Some(p)), false));
         assert_eq!(ranks, [4, 3, 1, 0, 0, 0]);
-        assert_eq!(best.rank_with_priority(1, 50), Some(best.place(1, None, 0).rank));
-        assert_eq!(ranker(Order::Mixed).rank_with_priority(1, 100), None);
+        assert_eq!(best.rank_by(&factors(Some(50)), false), best.place(1, None, 0).rank);
+        assert_eq!(best.rank_by(&factors(None), false), best.place(1, None, 0).rank);
+        let outright = Factors { rank: Some(6), ..factors(None) };
+        assert_eq!([false, true].map(|visit| best.rank_by(&outright, visit)), [6, WORST_OF_VISITS]);
     }
 
     #[test]
@@ -322,6 +333,59 @@ mod tests {
         assert!((0..500).all(|_| chooser.choose(|rank| rank == 5) == Some(5)));
     }
 
+    /// Three hosts with their queues, as the Frontier has them.
+    struct Web {
+        chooser: RankChooser,
+        turns: [Turns; 3],
+        /// (rank, number in the rank) of what waits, and how many came.
+        queues: [BTreeSet<(u8, u64)>; 3],
+        came: [[u64; RANKS]; 3],
+        /// Where each stands in the row of its best rank.
+        orders: [u64; 3],
+    }
+
+    impl Web {
+        fn new(draws: u64, served: u64) -> Self {
+            let turns = [Turns::after(served); 3];
+            Self { chooser: RankChooser { draws }, turns, queues: Default::default(), came: Default::default(), orders: [0, 1, 2] }
+        }
+
+        fn put(&mut self, host: usize, rank: u8) {
+            let number = &mut self.came[host][usize::from(rank)];
+            self.queues[host].insert((rank, *number));
+            *number += 1;
+        }
+
+        fn best(&self, host: usize) -> Option<u8> {
+            self.queues[host].first().map(|(rank, _)| *rank)
+        }
+
+        fn next_host(&mut self) -> Option<usize> {
+            let best: Vec<_> = (0..3).map(|host| self.best(host)).collect();
+            let rank = self.chooser.choose(|rank| best.contains(&Some(rank)))?;
+            (0..3).filter(|host| best[*host] == Some(rank)).min_by_key(|host| self.orders[*host])
+        }
+
+        fn lease(&mut self, host: usize) -> Option<(u8, u64)> {
+            let (queue, turns) = (&mut self.queues[host], &mut self.turns[host]);
+            let queued: [u64; RANKS] = std::array::from_fn(|rank| {
+                queue.iter().filter(|(of, _)| usize::from(*of) == rank).count() as u64
+            });
+            let turn = (turns.until_turn() == 0).then(|| turns.ranks(&queued)).unwrap_or_default();
+            let taken = match turn.first() {
+                Some(rank) => queue.range((*rank, 0)..).next().copied(),
+                None => queue.first().copied(),
+            };
+            turn.first().inspect(|rank| turns.given(**rank));
+            turns.count(u64::from(taken.is_some()));
+            taken.inspect(|taken| _ = queue.remove(taken))
+        }
+
+        fn yields(&mut self, host: usize) {
+            self.orders[host] = self.orders.iter().max().unwrap_or(&0) + 1;
+        }
+    }
+
     proptest! {
         #[test]
         fn breadth_never_takes_a_deeper_one_first(
@@ -351,6 +415,39 @@ mod tests {
                 chooser.choose(|rank| rank == always || others >> rank & 1 == 1) == Some(always)
             });
             prop_assert!(chosen, "rank {} is not chosen", always);
+        }
+
+        /// The starvation bound: hosts are chosen among the ranks and give up their place after some pages, URLs of a host by turns of the
+        /// ranks. What comes meanwhile is better than what waits, or not, as it comes. A URL with `n` before it in its rank is taken
+        /// within 56 (n + 1) leases of its host, and its host within 128 draws for each that stands before it.
+        #[test]
+        fn no_url_starves_whatever_comes_meanwhile(
+            rank in 0_u8..=LAST_RANK, before in 0_u64..4, quantum in 1_usize..9, draws in any::<u64>(), served in any::<u32>(),
+            arrivals in prop::collection::vec((0_usize..3, 0.0..10.0_f64, 0.01..100.0_f64), 1..60),
+        ) {
+            let (ranker, mut web) = (ranker(Order::Best), Web::new(draws, served.into()));
+            (0..=before).for_each(|_| web.put(0, rank));
+            let target = (rank, before);
+            let (mut leases, mut idle, mut coming) = (0, 0, arrivals.iter().cycle());
+            loop {
+                let Some(host) = web.next_host() else { break };
+                idle = if host == 0 { 0 } else { idle + 1 };
+                prop_assert!(idle <= 128 * 3, "its host is passed over");
+                for _ in 0..quantum {
+                    for (host, depth, weight) in coming.by_ref().take(2) {
+                        let factors = Factors { rule: *weight, ..Factors::of_depth(*depth) };
+                        web.put(*host, ranker.rank_by(&factors, false));
+                    }
+                    let taken = web.lease(host);
+                    leases += u64::from(host == 0);
+                    if host == 0 && taken == Some(target) {
+                        return Ok(());
+                    }
+                    prop_assert!(leases < 56 * (before + 1), "not among the first {} leases of its host", leases);
+                }
+                web.yields(host);
+            }
+            prop_assert!(false, "it is gone");
         }
 
         #[test]

@@ -61,10 +61,8 @@ fn asked(pages: &'static [(&str, &[&str])], seeds: &[(&str, Option<u16>)], sets:
     let live = sandbox.start_bare();
     let seeds = seeds.iter().map(|(path, max_depth)| NewSeed {
         url: format!("http://a.test{path}"),
-        rank: None,
         max_depth: *max_depth,
-        tags: Vec::new(),
-        guessed: false,
+        ..NewSeed::default()
     });
     let seeds = seeds.collect();
     live.block(NodeControl::add_seeds(live.node.clone(), seeds), "seeds to be committed").unwrap();

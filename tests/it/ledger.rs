@@ -2,6 +2,7 @@
 //! each URL is in the state the model says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
@@ -89,6 +90,7 @@ fn rules(order: Order) -> LedgerRules {
         generation: 1,
         max_depth: None,
         refresh: Refresh { cycle: "1h".parse().unwrap(), ..Refresh::default() }, // each done page has its row, never due here
+        priorities: Arc::default(),
     }
 }
 

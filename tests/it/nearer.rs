@@ -203,7 +203,10 @@ fn a_limit_that_is_lowered_while_better_ways_wait_has_them_followed() {
             assert_eq!(live.until_stop(), Stop::Done);
             live.end()
         } else {
-            let wish = SettingsPatch { changes: [("crawl.max_depth".to_owned(), json!(3))].into(), readmit: false };
+            let wish = SettingsPatch {
+                changes: [("crawl.max_depth".to_owned(), json!(3))].into(),
+                ..SettingsPatch::default()
+            };
             live.block(change(&live.node, wish), "the change").unwrap();
             gate.open(2);
             assert_eq!(live.until_stop(), Stop::Done);
@@ -225,7 +228,7 @@ fn what_the_rules_let_in_later_and_is_too_deep_by_then_has_better_ways_followed(
     gate.open(2);
     live.until("all but what is excluded", |s| s.done == 6 && s.waiting + s.processing == 0);
     assert!(!live.node.crawl.counters().too_deep, "it was turned away for another reason");
-    let wish = SettingsPatch { changes: [("scope.exclude".to_owned(), json!([]))].into(), readmit: false };
+    let wish = SettingsPatch { changes: [("scope.exclude".to_owned(), json!([]))].into(), ..SettingsPatch::default() };
     live.block(change(&live.node, wish), "the change").unwrap();
     readmit::start(&live.node, readmit::Which::default(), Readmitting::begin(&live.node)).unwrap();
     assert_eq!(live.until_stop(), Stop::Done);
@@ -241,7 +244,8 @@ fn a_limit_that_is_raised_finds_what_a_crawl_with_that_limit_finds() {
         let sandbox = sandbox.fetching_again();
         let live = sandbox.start();
         live.until("what lies within the lower limit", |s| s.done > 0 && s.waiting + s.processing == 0);
-        let wish = SettingsPatch { changes: [("crawl.max_depth".to_owned(), json!(high))].into(), readmit: false };
+        let wish =
+            SettingsPatch { changes: [("crawl.max_depth".to_owned(), json!(high))].into(), ..SettingsPatch::default() };
         live.block(change(&live.node, wish), "the change").unwrap();
         readmit::start(&live.node, readmit::Which::default(), Readmitting::begin(&live.node)).unwrap();
         assert_eq!(live.until_stop(), Stop::Done);

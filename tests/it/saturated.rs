@@ -33,6 +33,7 @@ fn seed(n: usize) -> (PageUrl, SeedValue) {
         url: url(n).to_string(),
         added: UnixMillis(1),
         rank: None,
+        weight: None,
         max_depth: None,
         tags: vec![],
         guessed: false,

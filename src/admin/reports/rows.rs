@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use crate::admin::csv::Row;
 use crate::admin::orders::OrdersView;
 use crate::base::time::UnixMillis;
+use crate::domain::priority::Weight;
 
 /// A URL that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -41,6 +42,9 @@ pub struct SeedLine {
     pub added: UnixMillis,
     /// Its own place in the queue.
     pub rank: Option<u8>,
+    /// By how much more important than others it is.
+    #[schema(value_type = Option<f64>)]
+    pub weight: Option<Weight>,
     /// How many links are followed from it.
     pub max_depth: Option<u16>,
     /// What it is called.
@@ -91,7 +95,7 @@ impl Row for DeadLink {
 }
 
 impl Row for SeedLine {
-    const NAMES: &'static [&'static str] = &["url", "state", "reason", "added", "rank", "max_depth", "tags"];
+    const NAMES: &'static [&'static str] = &["url", "state", "reason", "added", "rank", "weight", "max_depth", "tags"];
 }
 
 impl Row for HostLine {

@@ -38,6 +38,9 @@ pub(super) struct How {
     /// Judge rejected URLs again by the new rules, as a background job.
     #[serde(default)]
     readmit: bool,
+    /// Rank waiting URLs anew by the new rules, as a background job.
+    #[serde(default)]
+    rerank: bool,
     /// Make it also when the crawl would end at once, or most of the queue be turned away.
     #[serde(default)]
     force: bool,
@@ -61,6 +64,9 @@ pub(super) struct HostRulesView {
     max_connections: Option<u32>,
     /// Shortest gap, such as `2s`, in place of `politeness.min_delay`.
     min_delay: Option<String>,
+    /// By how much more important than others its pages are.
+    #[schema(minimum = 0.01, maximum = 100)]
+    weight: Option<f64>,
 }
 
 /// The configuration in force, each value with who set it.
@@ -144,8 +150,9 @@ pub(super) async fn set_host(pattern: Path<String>, payload: Payload, node: Data
     let mut section = serde_json::Map::new();
     section.extend(rules.max_connections.map(|n| ("max_connections".to_owned(), Value::from(n))));
     section.extend(rules.min_delay.map(|text| ("min_delay".to_owned(), Value::from(text))));
+    section.extend(rules.weight.map(|weight| ("weight".to_owned(), Value::from(weight))));
     if section.is_empty() {
-        return Err(Problem::new(StatusCode::BAD_REQUEST, "nothing is set: name max_connections or min_delay"));
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "nothing is set: name max_connections, min_delay or weight"));
     }
     let changes = Changes::from([(key_of(&pattern), Value::Object(section))]);
     ok(ordered(query::change(Arc::clone(&node), changes, How::default()), in_force(&node)).await?)

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::admin::ControlError;
 use crate::admin::jobs::JobView;
+use crate::admin::rerank;
 use crate::admin::settings::{ChangeView, Changed, Changes, How, ReadmitView, SettingView, SettingsView, TrialView};
 use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable, shown_headers};
 use crate::crawl::jobs::JobError;
@@ -34,12 +35,13 @@ pub(super) fn settings(node: &Node) -> Result<SettingsView, ControlError> {
 
 /// Changes settings; answers when that is committed.
 pub(super) async fn change(node: Arc<Node>, changes: Changes, how: How) -> Result<Changed, ControlError> {
-    let readmit = how.readmit;
+    let How { readmit, rerank, .. } = how;
+    let wish = SettingsPatch { changes, readmit, rerank };
     if !how.force {
-        check(&node, SettingsPatch { changes: changes.clone(), readmit }).await?;
+        check(&node, wish.clone()).await?;
     }
     let readmitting = readmit.then(|| Readmitting::begin(&node));
-    let change = live::change(&node, SettingsPatch { changes, readmit }).await?;
+    let change = live::change(&node, wish).await?;
     let mut made = changed(&node, &change);
     if let Some(readmitting) = readmitting {
         let generation = (!change.changed.is_empty()).then_some(change.generation);
@@ -47,6 +49,12 @@ pub(super) async fn change(node: Arc<Node>, changes: Changes, how: How) -> Resul
         match readmit::start(&node, which, readmitting) {
             Ok(job) => made.job = Some(job),
             Err(e) => made.note = Some(format!("the change holds, but rejected URLs are not judged again: {e}")),
+        }
+    }
+    if rerank {
+        match rerank::start_all(&node, change.generation) {
+            Ok(job) => made.rerank = Some(job),
+            Err(e) => made.note = Some(format!("the change holds, but waiting URLs are not ranked anew: {e}")),
         }
     }
     if readmit && !node.crawl.rules.settings.scope.record_rejected {
@@ -70,19 +78,19 @@ pub(super) async fn forget_host(node: Arc<Node>, key: String) -> Result<Changed,
         return Err(ControlError::Absent(format!("nothing was set over HTTP for the host {host}")));
     }
     let changes = Changes::from([(key, Json::Null)]);
-    Ok(changed(&node, &live::change(&node, SettingsPatch { changes, readmit: false }).await?))
+    Ok(changed(&node, &live::change(&node, SettingsPatch { changes, ..SettingsPatch::default() }).await?))
 }
 
 /// What a change would do to a sample of the URLs.
 pub(super) async fn sample(node: Arc<Node>, changes: Changes) -> Result<TrialView, ControlError> {
-    let (draft, changed) = live::draft(&node, &SettingsPatch { changes, readmit: false }).await?;
+    let (draft, changed) = live::draft(&node, &SettingsPatch { changes, ..SettingsPatch::default() }).await?;
     looked(move || Trial::new(node, draft, changed).sample()).await
 }
 
 /// What a change would do to all URLs, as a job.
 pub(super) async fn trial(node: Arc<Node>, changes: Changes) -> Result<JobView, ControlError> {
     let about = format!("what a change would do: {}", changes.keys().cloned().collect::<Vec<_>>().join(" "));
-    let (draft, changed) = live::draft(&node, &SettingsPatch { changes, readmit: false }).await?;
+    let (draft, changed) = live::draft(&node, &SettingsPatch { changes, ..SettingsPatch::default() }).await?;
     let trial = Trial::new(node.clone(), draft, changed);
     node.jobs.start(&node.clock, "dry-run", about, move |job| trial.all(job)).map_err(not_started)
 }
@@ -125,6 +133,9 @@ fn host_view(live: &Live, host: &HostSection) -> SettingView {
     let origin = if by_admin { Origin::Admin } else { live.base.origin("host") };
     let delay = host.min_delay.map(crate::base::units::format_duration);
     let mut value = json!({ "max_connections": host.max_connections, "min_delay": delay });
+    if let Some(weight) = host.weight {
+        value["weight"] = Json::from(weight.get());
+    }
     if let Some(proxy) = &host.proxy {
         value["proxy"] = Json::from(proxy.to_string());
     }
@@ -151,7 +162,7 @@ fn changed(node: &Node, change: &SettingsChange) -> Changed {
     let ends =
         |why: &Stop| format!("the crawl is coming to its end ({why:?}): this is kept, and holds from the next start");
     let note = node.stop.borrow().as_ref().map(ends);
-    Changed { change: change_view(change), job: None, note }
+    Changed { change: change_view(change), job: None, rerank: None, note }
 }
 
 pub(super) fn change_view(change: &SettingsChange) -> ChangeView {

@@ -58,6 +58,9 @@ pub struct Changed {
     pub change: ChangeView,
     /// The job that judges rejected URLs again, when that was asked for.
     pub job: Option<JobView>,
+    /// The job that ranks waiting URLs anew, when that was asked for.
+    #[serde(default)]
+    pub rerank: Option<JobView>,
     /// Anything else to know.
     pub note: Option<String>,
 }

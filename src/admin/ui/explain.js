@@ -13,6 +13,7 @@ function answer(e) {
     el("p", { class: "sentence" }, e.answer),
     el("dl", {}, ...rows),
     folded("Its place in the queue", e.queue),
+    folded("What its rank is made of", e.ranking),
     folded("Its host", e.host),
     folded("Attempts", e.attempts),
     folded("What was stored", e.page),

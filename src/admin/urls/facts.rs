@@ -33,6 +33,7 @@ pub fn deciding(e: &Explanation, now: UnixMillis) -> Vec<FactView> {
         Some(("robots.txt", robots(e))),
         e.host.as_ref().map(|host| ("host", of_host(host, e.hold.as_ref(), now))),
         e.queue.as_ref().map(|queue| ("queue", of_queue(queue, now))),
+        e.ranking.as_ref().map(|ranking| ("rank", ranking.because.clone())),
         attempts(&e.attempts).map(|text| ("attempts", text)),
         e.page.as_ref().map(|page| ("page", of_page(page))),
         e.page.as_ref().and_then(warc).map(|text| ("WARC", text)),

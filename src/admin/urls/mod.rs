@@ -3,6 +3,7 @@
 mod answer;
 mod facts;
 pub(super) mod query;
+mod ranking;
 mod views;
 
 use actix_web::web::{Data, Query};
@@ -16,7 +17,8 @@ use crate::crawl::node::Node;
 pub use answer::answer;
 pub use facts::deciding;
 pub use views::{
-    AgainView, AttemptView, Explanation, FactView, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView,
+    AgainView, AttemptView, Explanation, FactView, FactorView, FoundView, HoldView, QueueView, RankingView, RuleView,
+    UrlHost, UrlState, UrlView,
 };
 
 /// Which URL.

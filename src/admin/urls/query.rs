@@ -8,6 +8,7 @@ use crate::admin::find::{Record, Target, Typed, host_state, unread};
 use crate::admin::hosts::query::Row;
 use crate::admin::hosts::robots::Look;
 use crate::admin::schedule;
+use crate::admin::urls::ranking::ranking;
 use crate::admin::urls::{
     AgainView, AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView,
     answer, deciding,
@@ -111,6 +112,7 @@ fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
         rules: rules(node, url, &record),
         robots_verdict: robots.verdict(url.tail()),
         robots: robots.view,
+        ranking: ranking(node, target, &record, counts.as_ref())?,
         queue,
         host,
         hold,

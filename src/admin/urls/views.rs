@@ -91,6 +91,30 @@ pub struct QueueView {
     pub again: Option<AgainView>,
 }
 
+/// What a URL's rank is made of, by the rules in force. Where it was queued under others it may stand elsewhere, until it is ranked anew.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RankingView {
+    /// The rank; 0 is fetched first.
+    pub rank: u8,
+    /// Why, in words.
+    pub because: String,
+    /// All factors multiplied.
+    pub importance: f64,
+    /// Each factor.
+    pub factors: Vec<FactorView>,
+}
+
+/// What a page's importance is multiplied with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FactorView {
+    /// `depth`, `seed`, `host`, `quality`, `sitemap` or `rule`.
+    pub name: String,
+    /// Its value; 1 changes nothing.
+    pub value: f64,
+    /// Where it comes from, in words.
+    pub from: String,
+}
+
 /// A URL that was fetched and is queued once more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgainView {
@@ -174,6 +198,9 @@ pub struct Explanation {
     pub robots: RobotsView,
     /// Where it waits.
     pub queue: Option<QueueView>,
+    /// What its rank is made of, while it waits or nobody has found it; none where ranks are not by importance.
+    #[serde(default)]
+    pub ranking: Option<RankingView>,
     /// How its host stands; none when nothing is known of it.
     pub host: Option<UrlHost>,
     /// What keeps every host from being asked now.

@@ -16,6 +16,7 @@ use crate::cli::ctl::settings::SettingsCommand;
 use crate::cli::ctl::snapshot::SnapshotArgs;
 use crate::cli::ctl::urls::UrlsCommand;
 use crate::cli::diff::Which;
+use crate::domain::priority::Weight;
 
 /// Arguments of `lycosa ctl`.
 #[derive(Clone, Debug, Args)]
@@ -178,6 +179,9 @@ pub struct SeedSaid {
     /// Their place in the queue; 0 comes first
     #[arg(long, value_name = "0-7")]
     pub rank: Option<u8>,
+    /// By how much more important than others they are, with all pages that go back to them
+    #[arg(long, value_name = "0.01-100")]
+    pub weight: Option<Weight>,
     /// Links that are followed from them in a row
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u16>,

@@ -127,6 +127,11 @@ pub(super) fn sentence(job: &JobView) -> String {
             1 => format!("1 rejected URL is queued ({looked} looked at)\n"),
             n => format!("{n} rejected URLs are queued ({looked} looked at)\n"),
         },
+        (JobState::Done, "rerank") => match n("moved") {
+            0 => format!("every URL stands where the rules put it already ({looked} looked at)\n"),
+            1 => format!("1 waiting URL has another place now ({looked} looked at)\n"),
+            n => format!("{n} waiting URLs have another place now ({looked} looked at)\n"),
+        },
         _ => started(job),
     }
 }

@@ -37,6 +37,9 @@ pub enum SettingsCommand {
         /// Judge rejected URLs again by the new rules
         #[arg(long)]
         readmit: bool,
+        /// Rank waiting URLs anew by the new rules
+        #[arg(long)]
+        rerank: bool,
         /// Also when the crawl would end at once, or most of the queue be turned away
         #[arg(long)]
         force: bool,
@@ -47,6 +50,9 @@ pub enum SettingsCommand {
         /// The keys
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
+        /// Rank waiting URLs anew by the rules that hold then
+        #[arg(long)]
+        rerank: bool,
         /// Also when the crawl would end at once, or most of the queue be turned away
         #[arg(long)]
         force: bool,
@@ -87,27 +93,30 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
         Ask { method: Method::PATCH, path, body }
     };
     Ok(match command {
-        SettingsCommand::Set { assignments, dry_run, all, readmit, force, .. } => {
+        SettingsCommand::Set { assignments, dry_run, all, readmit, rerank, force, .. } => {
             let changes = assignments.iter().map(|text| assigned(text)).collect::<Result<_, _>>()?;
-            match (dry_run, readmit, force) {
+            match dry_run {
                 _ if *all => Ask::post("/api/v1/settings/dry-run", Value::Object(changes).to_string()),
-                (true, ..) => patch("?dry_run=true", changes),
-                (false, true, true) => patch("?readmit=true&force=true", changes),
-                (false, true, false) => patch("?readmit=true", changes),
-                (false, false, force) => patch(forced(*force), changes),
+                true => patch("?dry_run=true", changes),
+                false => patch(&asked(&[("readmit", *readmit), ("rerank", *rerank), ("force", *force)]), changes),
             }
         }
-        SettingsCommand::Unset { keys, force } => {
-            patch(forced(*force), keys.iter().map(|key| (key.clone(), Value::Null)).collect())
+        SettingsCommand::Unset { keys, rerank, force } => {
+            let changes = keys.iter().map(|key| (key.clone(), Value::Null)).collect();
+            patch(&asked(&[("rerank", *rerank), ("force", *force)]), changes)
         }
-        SettingsCommand::Undo { force } => Ask::post(format!("/api/v1/settings/undo{}", forced(*force)), String::new()),
+        SettingsCommand::Undo { force } => {
+            Ask::post(format!("/api/v1/settings/undo{}", asked(&[("force", *force)])), String::new())
+        }
         SettingsCommand::Settings { command: Some(SettingsPart::History), .. } => Ask::get("/api/v1/settings/history"),
         SettingsCommand::Settings { command: None, .. } => Ask::get("/api/v1/settings"),
     })
 }
 
-fn forced(force: bool) -> &'static str {
-    if force { "?force=true" } else { "" }
+/// What is asked for beside a change, as a query.
+fn asked(flags: &[(&str, bool)]) -> String {
+    let set: Vec<String> = flags.iter().filter(|(_, set)| *set).map(|(name, _)| format!("{name}=true")).collect();
+    if set.is_empty() { String::new() } else { format!("?{}", set.join("&")) }
 }
 
 /// What an answer says, with what is in force now.

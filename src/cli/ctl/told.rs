@@ -60,7 +60,7 @@ pub(super) fn made(made: &Changed, now: &InForce) -> String {
     if made.job.is_none() && change.changed.iter().any(may_widen) {
         text += READMIT;
     }
-    text + &made.job.as_ref().map(started).unwrap_or_default()
+    text + &made.job.iter().chain(&made.rerank).map(started).collect::<String>()
 }
 
 /// The value in force; of a key that went back, also whose it is.

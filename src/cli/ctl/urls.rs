@@ -8,6 +8,7 @@ use super::jobs::{WaitArgs, sentence};
 use super::look::{PagingArgs, list};
 use super::read;
 use super::table::{Column, Form, listed};
+use crate::admin::rerank::RerankWhich;
 use crate::admin::retry::RetryWhich;
 use crate::admin::schedule::VisitWhich;
 use crate::admin::settings::ReadmitView;
@@ -51,6 +52,16 @@ pub enum UrlsCommand {
         /// Those held back because many pages of their shape brought nothing new
         #[arg(long, conflicts_with = "reason")]
         held_back: bool,
+        /// Those of this host
+        #[arg(long)]
+        host: Option<String>,
+        /// Whether its end is waited for.
+        #[command(flatten)]
+        wait: WaitArgs,
+    },
+    /// Give waiting URLs the places that the rules in force give them
+    #[command(after_help = "Example: lycosa ctl urls rerank --host example.org")]
+    Rerank {
         /// Those of this host
         #[arg(long)]
         host: Option<String>,
@@ -135,6 +146,9 @@ pub(super) fn ask(command: &UrlsCommand) -> Ask {
             let which = ReadmitView { reason: reason.clone(), held_back: *held_back, host: host.clone() };
             Ask::post("/api/v1/urls/readmit", json!(which).to_string())
         }
+        UrlsCommand::Rerank { host, .. } => {
+            Ask::post("/api/v1/urls/rerank", json!(RerankWhich { host: host.clone() }).to_string())
+        }
         UrlsCommand::Visit(which) => {
             let VisitArgs { urls, host, pattern, tag, .. } = which.clone();
             Ask::post("/api/v1/urls/visit", json!(VisitWhich { urls, host, pattern, tag }).to_string())
@@ -151,7 +165,10 @@ pub(super) fn told(command: &UrlsCommand, answer: &str) -> Result<String, CliErr
     Ok(match command {
         UrlsCommand::Rejected { .. } => listed(&read(answer)?, REJECTED),
         UrlsCommand::Failed { .. } => listed(&read(answer)?, FAILED),
-        UrlsCommand::Readmit { .. } | UrlsCommand::Retry(_) | UrlsCommand::Visit(_) => sentence(&read(answer)?),
+        UrlsCommand::Readmit { .. }
+        | UrlsCommand::Rerank { .. }
+        | UrlsCommand::Retry(_)
+        | UrlsCommand::Visit(_) => sentence(&read(answer)?),
     })
 }
 
@@ -159,6 +176,7 @@ pub(super) fn told(command: &UrlsCommand, answer: &str) -> Result<String, CliErr
 pub(super) fn waits(command: &UrlsCommand) -> bool {
     match command {
         UrlsCommand::Readmit { wait, .. }
+        | UrlsCommand::Rerank { wait, .. }
         | UrlsCommand::Retry(RetryArgs { wait, .. })
         | UrlsCommand::Visit(VisitArgs { wait, .. }) => !wait.no_wait,
         _ => false,

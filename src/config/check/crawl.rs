@@ -119,6 +119,26 @@ pub(super) fn check_politeness(politeness: &PolitenessSection, robots: &RobotsCa
     ensure(waits, "robots.error_retry", || "must be a list of at least one wait, none shorter than 1s".into())
 }
 
+/// Rules of importance.
+const MOST_RULES: usize = 200;
+
+pub(super) fn check_priorities(rules: &[PrioritySection]) -> Checked {
+    ensure(rules.len() <= MOST_RULES, "priority", || format!("{} rules; at most {MOST_RULES}", rules.len()))?;
+    for (i, rule) in rules.iter().enumerate() {
+        let key = |name: &str| format!("priority[{i}].{name}");
+        let one = rule.weight.is_some() != rule.rank.is_some();
+        ensure(one, &key("weight"), || "expected either a weight (0.01 to 100) or a rank (0 to 7)".into())?;
+        within_if(&key("rank"), rule.rank, 0, 7)?;
+        accepted(&key("tags"), check_said(None, &rule.tags))?;
+        let patterns = rule.urls.len() + rule.hosts.len();
+        ensure(patterns <= MOST_PATTERNS, &key("urls"), || {
+            format!("{patterns} patterns are more than {MOST_PATTERNS}; join some with `|`")
+        })?;
+        accepted(&key(if rule.urls.is_empty() { "hosts" } else { "urls" }), rule.compiled())?;
+    }
+    Ok(())
+}
+
 pub(super) fn check_hosts(hosts: &[HostSection]) -> Checked {
     for (i, host) in hosts.iter().enumerate() {
         let name = host.pattern.strip_prefix("*.").unwrap_or(&host.pattern);

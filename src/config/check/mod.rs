@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::access::{check_connections, check_cookies, check_credentials, check_proxy};
-use self::crawl::{agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
+use self::crawl::{
+    agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_priorities, check_scope,
+};
 use self::fetch::{
     check_dns, check_extract, check_fetch, check_net, check_pages, check_refresh, check_schedule, check_sitemaps,
     check_timeouts,
@@ -95,6 +97,7 @@ impl Settings {
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
+        check_priorities(&form.priority)?;
         check_extract(&form.extract)?;
         check_patterns(&form.scope)?;
         check_webhooks(&form.webhook)?;

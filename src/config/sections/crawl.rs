@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 pub use crate::domain::rank::Order;
 
 use super::{DepthLimit, SeedSection, section};
 use crate::base::units::{duration, optional_duration, optional_size};
+use crate::domain::priority::{Rule, RuleError, Says, Weight};
 use crate::domain::url::with_schemes;
 
 section! {
@@ -95,6 +98,34 @@ section! {
         max_active_hosts: Option<usize> = None;
         /// A host's turn.
         host_quantum: HostQuantum = HostQuantum::default();
+    }
+}
+
+/// `[[priority]]`: pages that are more, or less, important than others. Of what is given each must hold, of a list one; the first rule
+/// that covers a page decides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PrioritySection {
+    /// Regular expressions over the whole URL, like those of `scope.include`.
+    pub urls: Vec<String>,
+    /// Hosts: `example.org`, or `*.example.org` for every host below.
+    pub hosts: Vec<String>,
+    /// What the page's seed is called.
+    pub tags: Vec<String>,
+    /// Their importance is multiplied with this: 0.01 to 100.
+    pub weight: Option<Weight>,
+    /// Their rank, whatever their importance: 0 comes first.
+    pub rank: Option<u8>,
+}
+
+impl PrioritySection {
+    /// The rule ready for use.
+    ///
+    /// # Errors
+    /// A pattern that can match nothing.
+    pub fn compiled(&self) -> Result<Rule, RuleError> {
+        let says = self.rank.map_or(Says::Weight(self.weight.unwrap_or_default()), Says::Rank);
+        Rule::new(&self.urls, &self.hosts, &self.tags, says)
     }
 }
 

@@ -11,6 +11,7 @@ use super::section;
 use crate::base::units::{duration, durations, optional_duration, size};
 use crate::config::secrets::{self, ProxyUrl};
 use crate::domain::host::ascii_pattern;
+use crate::domain::priority::Weight;
 use crate::net::tls::{TlsOld, TlsVerify};
 
 pub use crate::net::dns::DnsSection;
@@ -75,6 +76,8 @@ pub struct HostSection {
     /// Shortest gap, in place of `politeness.min_delay`.
     #[serde(default, with = "optional_duration")]
     pub min_delay: Option<Duration>,
+    /// By how much more important than others its pages are: 0.01 to 100. Where the best come first, and for visits.
+    pub weight: Option<Weight>,
     /// The proxy to it, `http://[user:password@]host:port`, or `none`.
     pub proxy: Option<ProxyUrl>,
     /// Headers of its requests, besides those of all or in place of them.

@@ -6,6 +6,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::domain::priority::Weight;
+
 /// One of `crawl.seeds`. In the file a URL alone is a text; serde's own form (`remote`) is the one with braces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
@@ -15,6 +17,9 @@ pub struct SeedSection {
     /// Its own place in the queue, in place of that of its depth: 0 comes first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u8>,
+    /// By how much more important than others it is, with all pages that go back to it: 0.01 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Weight>,
     /// Links that are followed from it in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_depth: Option<u16>,
@@ -39,7 +44,7 @@ impl AsRef<str> for SeedSection {
 
 impl Serialize for SeedSection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.rank.is_none() && self.max_depth.is_none() && self.tags.is_empty() {
+        if self.rank.is_none() && self.weight.is_none() && self.max_depth.is_none() && self.tags.is_empty() {
             return serializer.serialize_str(&self.url);
         }
         Self::serialize(self, serializer)

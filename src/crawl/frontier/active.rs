@@ -8,7 +8,7 @@ use crate::crawl::mailbox::Mailbox;
 use crate::crawl::node::Node;
 use crate::crawl::politeness::Host;
 use crate::domain::fingerprint::{KeyMap, UrlKey};
-use crate::domain::frontier::{Cursors, RANKS, lower_ranks};
+use crate::domain::frontier::{Cursors, RANKS, Turns};
 use crate::domain::rank::Order;
 use crate::storage::keys::HostAt;
 use crate::storage::read;
@@ -34,15 +34,15 @@ pub(super) struct Kept {
     pub leased: KeyMap<UrlKey, Leased>,
     /// Pages of the budget that are used, those of [`Leased::counted`] included.
     used: u64,
-    /// Leases given out so far: for the share of the lower ranks.
-    served: u64,
+    /// Whose turn it is among the ranks, where the best come first.
+    turns: Turns,
 }
 
 impl Kept {
     /// Of a host that nothing is known of but what is on disk.
     pub fn of(counts: &HostCounts) -> Self {
         let used = counts.finished();
-        Self { cursors: Cursors::starting_at(counts.heads), leased: KeyMap::default(), used, served: used }
+        Self { cursors: Cursors::starting_at(counts.heads), leased: KeyMap::default(), used, turns: Turns::after(used) }
     }
 
     /// So many URLs of the host are done, or errors, as of a commit.
@@ -67,8 +67,6 @@ pub(super) struct Leased {
     counted: bool,
 }
 
-/// Best first, every so many leases one goes to the lower ranks.
-const SHARE: u64 = 8;
 /// All ranks, the best first.
 const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 
@@ -80,7 +78,8 @@ impl Active {
     }
 
     /// Up to `n` leases, the best rank first. Breadth first, no URL is handed out while one of a smaller depth is still on
-    /// its way, so that the depths found are those of the shortest paths; pages that are visited again wait for none, and none for them. Best first, a share goes to the lower ranks.
+    /// its way, so that the depths found are those of the shortest paths; pages that are visited again wait for none, and none for them.
+    /// Best first, a share goes to the ranks in turn.
     pub fn next_leases(&mut self, node: &Node, end: &LeaseEnd, n: usize, order: Order) -> Result<Vec<Lease>> {
         let mut out = Vec::new();
         if self.all_leased() {
@@ -93,19 +92,20 @@ impl Active {
         let counts = read::host_counts(&*node.storage, self.at.crawl(node.crawl.id))?.unwrap_or_default();
         while out.len() < n {
             let before = out.len();
-            let until_share = SHARE - 1 - self.kept.served % SHARE;
-            if until_share == 0 {
-                let lower = lower_ranks(&counts.queued, self.kept.served / SHARE);
-                self.take(node, end, &lower, before + 1, false, &mut out)?;
+            let until_turn = self.kept.turns.until_turn();
+            if until_turn == 0 {
+                let ranks = self.kept.turns.ranks(&counts.queued);
+                self.take(node, end, &ranks, before + 1, false, &mut out)?;
+                out.get(before).inspect(|lease| self.kept.turns.given(lease.core().queue_key.rank));
             }
             if out.len() == before {
-                let upto = usize::try_from(until_share.max(1)).unwrap_or(1);
+                let upto = usize::try_from(until_turn.max(1)).unwrap_or(1);
                 self.take(node, end, &ALL, n.min(before + upto), false, &mut out)?;
             }
             if out.len() == before {
                 break;
             }
-            self.kept.served = self.kept.served.saturating_add((out.len() - before) as u64);
+            self.kept.turns.count((out.len() - before) as u64);
         }
         Ok(out)
     }

@@ -37,6 +37,8 @@ pub struct SettingsPatch {
     pub changes: BTreeMap<String, Json>,
     /// Whether rejected URLs are to be judged again.
     pub readmit: bool,
+    /// Whether waiting URLs are to be ranked anew.
+    pub rerank: bool,
 }
 
 /// Changes settings. Gives what it changed, with the number of the rules in force; nothing when all was so before.
@@ -53,6 +55,9 @@ pub async fn change(node: &Arc<Node>, wish: SettingsPatch) -> Result<SettingsCha
     let entry = entry(node, "admin", None, changed);
     if wish.readmit {
         record.readmit = Some(entry.generation);
+    }
+    if wish.rerank {
+        record.rerank = Some(entry.generation);
     }
     carry_out(node, turn, base, record, entry).await
 }
@@ -78,7 +83,7 @@ pub async fn undo(node: &Arc<Node>) -> Result<SettingsChange, ControlError> {
 /// # Errors
 /// As [`undo`].
 pub(crate) fn undoing(node: &Node) -> Result<SettingsPatch, ControlError> {
-    Ok(SettingsPatch { changes: before(last_change(&mut stored(node)?)?), readmit: false })
+    Ok(SettingsPatch { changes: before(last_change(&mut stored(node)?)?), ..SettingsPatch::default() })
 }
 
 /// The last change made over HTTP that stands.
@@ -114,12 +119,35 @@ pub async fn reload(node: &Arc<Node>, read_again: &Settings) -> Result<SettingsC
 /// # Errors
 /// As [`change`].
 pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), ControlError> {
+    let over = |record: &mut LiveSettings| record.readmit.take_if(|due| *due == generation).is_some();
+    note(node, over).await
+}
+
+/// Notes that waiting URLs are to be ranked anew by the rules in force; gives their generation.
+///
+/// # Errors
+/// As [`change`].
+pub async fn rerank_is_due(node: &Arc<Node>) -> Result<u32, ControlError> {
+    let generation = node.crawl.live.generation();
+    note(node, |record| record.rerank.replace(generation) != Some(generation)).await?;
+    Ok(generation)
+}
+
+/// Notes that this was done, as it was asked for at this generation.
+///
+/// # Errors
+/// As [`change`].
+pub async fn reranked(node: &Arc<Node>, generation: u32) -> Result<(), ControlError> {
+    note(node, |record| record.rerank.take_if(|due| *due == generation).is_some()).await
+}
+
+/// Changes what is noted beside the rules, which stay as they are; true when there is something to note.
+async fn note(node: &Arc<Node>, change: impl FnOnce(&mut LiveSettings) -> bool) -> Result<(), ControlError> {
     let turn = node.crawl.live.turn().await;
     let mut record = stored(node)?;
-    if record.readmit != Some(generation) {
+    if !change(&mut record) {
         return Ok(());
     }
-    record.readmit = None;
     let live = node.crawl.live();
     let scope = node.crawl.rules.scope(&live.settings, &node.crawl.rules.seeds(), []).map_err(wrong)?;
     commit(node, turn, &record, Draft { live, scope }).await
@@ -276,6 +304,7 @@ async fn commit(node: &Arc<Node>, turn: Turn, record: &LiveSettings, draft: Draf
     let (turn, draft) = (Arc::new(turn), Arc::new(draft));
     let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
     let (max_depth, refresh) = (draft.live.settings.max_depth(), draft.live.settings.refresh_rules());
+    let priorities = &draft.live.priorities;
     loop {
         let (reply, answer) = oneshot::channel();
         let (of_hook, of_draft, turn) = (node.clone(), draft.clone(), turn.clone());
@@ -285,7 +314,8 @@ async fn commit(node: &Arc<Node>, turn: Turn, record: &LiveSettings, draft: Draf
             let _ = reply.send(());
         });
         let refresh = Box::new(refresh.clone());
-        let change = Change::Settings { record: Box::new(record.clone()), rules, digest, max_depth, refresh };
+        let (of_change, priorities) = (Box::new(record.clone()), priorities.clone());
+        let change = Change::Settings { record: of_change, rules, digest, max_depth, refresh, priorities };
         node.mailboxes().store.tell(Commit { reply: Some(hook), ..Commit::bare(change) });
         if answer.await.is_ok() {
             return Ok(());

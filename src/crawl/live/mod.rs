@@ -21,6 +21,7 @@ use crate::crawl::node::Node;
 use crate::crawl::rules::HostRules;
 use crate::domain::fingerprint::ContentHasher;
 use crate::domain::outcome::RetryRules;
+use crate::domain::priority::Priorities;
 use crate::domain::scope::{Scope, ScopeRules};
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::Canonicaliser;
@@ -41,6 +42,8 @@ pub struct Live {
     /// Budgets of shapes.
     pub shapes: ShapeRules,
     pub retry: RetryRules,
+    /// What is said of the importance of pages.
+    pub priorities: Arc<Priorities>,
     pub routes: Routes,
 }
 
@@ -54,6 +57,7 @@ impl Live {
             traps: settings.trap_rules(),
             shapes: settings.shape_rules(),
             retry: settings.retry_rules(),
+            priorities: Arc::new(settings.priorities()),
             routes: settings.routes(),
             settings,
         }
@@ -69,6 +73,7 @@ impl Live {
 
 pub use change::{SettingsPatch, change, readmitted, reload, undo};
 pub(crate) use change::{changed_views, draft, refused_by_storage, stored, undoing};
+pub(crate) use change::{rerank_is_due, reranked};
 pub use start::resync;
 pub(crate) use start::{AtStart, at_start};
 pub(crate) use trial::{Trial, check_warnings, may_harm};

@@ -55,7 +55,6 @@ pub(super) fn found(
 
 /// What is taken from a sitemap.
 struct Chosen<'n> {
-    node: &'n Node,
     lease: &'n Lease,
     reach: Reach,
     chooser: Chooser,
@@ -78,7 +77,6 @@ impl<'n> Chosen<'n> {
             origin: lease.origin(),
             new: Vec::new(),
             turned: Vec::new(),
-            node,
             lease,
             reach,
         }
@@ -106,7 +104,7 @@ impl<'n> Chosen<'n> {
             origin: Some(self.origin.clone()),
             found,
             lastmod: entry.lastmod,
-            rank: entry.priority.and_then(|p| self.node.crawl.rules.ranker.rank_with_priority(depth, p)),
+            priority: entry.priority,
             ..NewUrl::link(url, depth)
         }
     }

@@ -65,6 +65,7 @@ impl Store {
         crate::crawl::live::resync(node);
         let live = node.crawl.live();
         open.ledger.rules_are(live.generation, live.settings.max_depth(), live.settings.refresh_rules());
+        open.ledger.priorities_are(live.priorities.clone());
         (self.open, self.doubtful) = (Some(open), None);
         node.mailboxes().frontier.tell(Reload);
     }

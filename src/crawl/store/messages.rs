@@ -114,6 +114,7 @@ fn links_of(change: &Change) -> u64 {
         Change::Revisit(hosts) => return hosts.len() as u64 * 16,
         Change::ReadAgain(rows) => return rows.len() as u64,
         Change::FollowNearer(pages) => return pages.len() as u64,
+        Change::Rerank(rerank) => return rerank.urls.len() as u64,
         Change::Page(page) => &page.links,
         Change::Links(links) => links,
         Change::Robots { sitemaps, .. } => sitemaps,

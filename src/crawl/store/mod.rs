@@ -195,6 +195,7 @@ struct Written {
     again: Vec<RequeueReason>,
     late: Vec<Duration>,
     visits: Vec<Option<Visit>>,
+    reranked: u64,
     epoch: u64,
 }
 
@@ -222,7 +223,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let each = node.crawl.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
     let (mut paces, mut ordered, mut visits) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut again, mut late) = (Vec::new(), Vec::new());
+    let (mut again, mut late, mut reranked) = (Vec::new(), Vec::new(), 0);
     for commit in group.iter() {
         let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
         paces.extend(pace_in(commit).filter(|_| !done.void));
@@ -230,6 +231,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         again.extend(done.again);
         late.extend(done.late);
         visits.push(done.visit);
+        reranked += done.reranked;
         if let (Change::Order { host, .. }, Some((at, orders))) = (&commit.change, done.ordered) {
             ordered.push((host.clone(), at, orders));
         }
@@ -262,7 +264,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     }
     open.unsynced.extend(listed);
     scope_is_noted(node, &joined);
-    Ok(Written { hosts, urls, contents, paces, ordered, again, late, visits, epoch })
+    Ok(Written { hosts, urls, contents, paces, ordered, again, late, visits, reranked, epoch })
 }
 
 /// Appends a group's records and notes in each page where it stands; gives that place of each.
@@ -355,6 +357,7 @@ impl Written {
         }
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
         self.again.iter().for_each(|why| node.telemetry.metrics.queued_again(*why));
+        node.telemetry.metrics.reranked(self.reranked);
         self.late.iter().for_each(|late| node.telemetry.metrics.visit_late(*late));
         self.visits.iter().flatten().for_each(|visit| node.telemetry.metrics.visit(*visit));
         node.telemetry.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());

@@ -61,8 +61,8 @@ impl Scope {
             seeds: hosts().map(|host| without_www(host).into()).collect(),
             joined: BTreeSet::new(),
             unkept: BTreeSet::new(),
-            allow: HostPatterns::new("allow_hosts", &rules.allow_hosts)?,
-            deny: HostPatterns::new("deny_hosts", &rules.deny_hosts)?,
+            allow: listed("allow_hosts", &rules.allow_hosts)?,
+            deny: listed("deny_hosts", &rules.deny_hosts)?,
             include: compile("include", &rules.include)?,
             exclude: compile("exclude", &rules.exclude)?,
             skipped: Extensions::new(rules.skip_extensions.as_deref(), assets),
@@ -190,6 +190,10 @@ impl Scope {
         let wanted = self.include.is_empty() || self.include.is_match(url.as_str());
         (!wanted).then_some((Rejection::Scope, Rule::NoInclude))
     }
+}
+
+fn listed(key: &'static str, patterns: &[String]) -> Result<HostPatterns, ScopeError> {
+    HostPatterns::new(patterns).map_err(|pattern| ScopeError::Host { key, pattern })
 }
 
 fn compile(key: &'static str, patterns: &[String]) -> Result<UrlPatterns, ScopeError> {

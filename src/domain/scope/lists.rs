@@ -2,26 +2,26 @@
 
 use std::collections::HashSet;
 
-use super::ScopeError;
 use crate::domain::host::parse_host;
 
 /// Hosts by name (`example.org`) and by what they lie below (`*.example.org`).
 #[derive(Clone, Debug, Default)]
-pub(super) struct HostPatterns {
+pub struct HostPatterns {
     exact: HashSet<Box<str>>,
     below: HashSet<Box<str>>,
 }
 
 impl HostPatterns {
+    /// Compiles them.
+    ///
     /// # Errors
     /// The first pattern that can match no host.
-    pub(super) fn new(key: &'static str, patterns: &[String]) -> Result<Self, ScopeError> {
+    pub fn new(patterns: &[String]) -> Result<Self, String> {
         let mut made = Self::default();
         for pattern in patterns {
-            let wrong = || ScopeError::Host { key, pattern: pattern.clone() };
             let trimmed = pattern.trim();
             let below = trimmed.strip_prefix("*.");
-            let host = parse_host(below.unwrap_or(trimmed)).ok_or_else(wrong)?;
+            let host = parse_host(below.unwrap_or(trimmed)).ok_or_else(|| pattern.clone())?;
             let set = if below.is_some() { &mut made.below } else { &mut made.exact };
             set.insert(host.trim_end_matches('.').into());
         }
@@ -29,7 +29,7 @@ impl HostPatterns {
     }
 
     /// The pattern that covers `host`.
-    pub(super) fn find(&self, host: &str) -> Option<&str> {
+    pub fn find(&self, host: &str) -> Option<&str> {
         if let Some(found) = self.exact.get(host) {
             return Some(found);
         }

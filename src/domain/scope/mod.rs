@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::url::PatternError;
 
 pub use judge::Scope;
+pub use lists::HostPatterns;
 
 /// Which hosts and paths are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

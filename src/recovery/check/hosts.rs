@@ -154,7 +154,7 @@ fn counts(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, changing: bool)
         None => Place::Waiting { rank: right.best_rank().unwrap_or(0), order: pass.host_order()? },
     };
     let (at, right) = (unit.at, &right);
-    let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.errors, c.bytes, visited(c));
+    let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.repeats, c.errors, c.bytes, visited(c));
     if plain(stored) != plain(right) {
         let detail = format!("stored {:?}, counted {:?}", plain(stored), plain(right));
         pass.find(Fault::HostCounts, &unit.shown(), &detail, |batch| batch.put::<tables::HostCounts>(&at, right))?;

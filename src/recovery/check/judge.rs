@@ -82,6 +82,7 @@ pub struct HostTally {
     pub lowest: [Option<u64>; RANKS],
     pub due: u64,
     pub done: u64,
+    pub repeats: u64,
     pub errors: u64,
     pub bytes: u64,
     /// Rows of pages that are visited again, what they ask for, and the first.
@@ -116,7 +117,10 @@ impl HostTally {
 
     pub fn state(&mut self, state: &UrlState) {
         match state {
-            UrlState::Done { .. } => self.done += 1,
+            UrlState::Done { how, .. } => {
+                self.done += 1;
+                self.repeats += u64::from(*how == DoneKind::Duplicate);
+            }
             UrlState::Error { .. } => self.errors += 1,
             UrlState::Waiting { .. } | UrlState::Rejected { .. } => {}
         }
@@ -124,10 +128,10 @@ impl HostTally {
 
     /// The counts as they should be; heads and place are those stored.
     pub fn counts(&self, stored: &HostCounts) -> HostCounts {
-        let Self { queued, due, done, errors, bytes, visits: rows, load, visiting, .. } = *self;
+        let Self { queued, due, done, repeats, errors, bytes, visits: rows, load, visiting, .. } = *self;
         let first = self.first_visit.map_or(stored.visits.first, |first| first.min(stored.visits.first));
         let visits = VisitCounts { rows, load, first, queued: visiting, ..stored.visits };
-        HostCounts { queued, due, done, errors, bytes, visits, ..stored.clone() }
+        HostCounts { queued, due, done, repeats, errors, bytes, visits, ..stored.clone() }
     }
 
     /// The heads as they should be: as stored where nothing live lies below.

@@ -65,7 +65,7 @@ impl Ledger {
         let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(page, reach, why, named)) else {
             return Ok(None);
         };
-        let queued = self.leave_done(txn, key, how, entry, named.and_then(|new| new.rank))?;
+        let queued = self.leave_done(txn, key, how, entry)?;
         Ok(queued.then_some(why))
     }
 
@@ -76,7 +76,6 @@ impl Ledger {
         key: &PageKey,
         how: DoneKind,
         entry: QueueEntry,
-        rank: Option<u8>,
     ) -> Result<bool> {
         let seen = key.seen();
         let at = seen.host_crawl().host_at();
@@ -89,9 +88,9 @@ impl Ledger {
         let entry = self.by_way_that_waits(txn, seen, entry)?;
         self.counters.done = self.counters.done.saturating_sub(1);
         self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == DoneKind::Redirect));
-        self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
+        self.hosts.unfinished(txn, at, how)?;
         self.counters.queued += 1;
-        self.put_at(txn, seen, &entry, rank)?;
+        self.put_in_queue(txn, seen, &entry)?;
         Ok(true)
     }
 
@@ -174,6 +173,7 @@ pub(super) fn entry_of(
         found,
         origin,
         via,
+        priority: named.and_then(|new| new.priority),
         again: Some(LastTime::new(page.fetched, why)),
         spelling,
         ..QueueEntry::new(&url, reach.depth, page.fetched)

@@ -1,19 +1,21 @@
 //! What rooms ask the Store to commit, and what they are told afterwards.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};
+use crate::domain::priority::Priorities;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::refresh::Refresh;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::domain::visit::Visit;
-use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey, VisitHostKey};
+use crate::storage::keys::{DueKey, HostAt, PageKey, QueueKey, RobotsKey, SeenKey, VisitHostKey};
 use crate::storage::values::{
     Consumer, ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
 };
@@ -37,7 +39,9 @@ pub struct NewUrl {
     pub origin: Option<Arc<str>>,
     /// As what it was found.
     pub found: FoundAs,
-    /// Its place among the ranks, where more is known of it than its depth; [`NewUrl::LAST`]: after all others of its host.
+    /// How important it is among the pages of its site, in hundredths, as a sitemap says.
+    pub priority: Option<u8>,
+    /// [`NewUrl::LAST`]: it comes after all others of its host.
     pub rank: Option<u8>,
     /// When it was changed last, as a sitemap says.
     pub lastmod: Option<UnixMillis>,
@@ -63,6 +67,7 @@ impl NewUrl {
             via: None,
             origin: None,
             found: FoundAs::Link,
+            priority: None,
             rank: None,
             lastmod: None,
         }
@@ -71,6 +76,11 @@ impl NewUrl {
     /// The way to it.
     pub fn reach(&self) -> Reach {
         Reach { depth: self.depth, limit: self.limit }
+    }
+
+    /// Whether it comes after all others of its host.
+    pub fn is_last(&self) -> bool {
+        self.rank == Some(Self::LAST)
     }
 }
 
@@ -219,6 +229,8 @@ pub enum Change {
         max_depth: Option<u16>,
         /// When pages are visited again.
         refresh: Box<Refresh>,
+        /// What is said of the importance of pages.
+        priorities: Arc<Priorities>,
     },
     /// A host gives up its place: to the end of its front queue, or parked until a time.
     Yield {
@@ -254,11 +266,22 @@ pub enum Change {
     ReadAgain(Vec<DueKey>),
     /// Pages to which better ways wait in `nearer` are queued once more, now that a URL was too deep.
     FollowNearer(Vec<SeenKey>),
+    /// URLs that wait take the places that the rules in force give them.
+    Rerank(Rerank),
     /// Who reads the feed says how far it is; `None`: it reads no more.
     Consumer {
         name: String,
         at: Option<Consumer>,
     },
+}
+
+/// URLs that are ranked anew.
+#[derive(Clone, Debug, Default)]
+pub struct Rerank {
+    /// Where they stand.
+    pub urls: Vec<QueueKey>,
+    /// How many of them moved, as of the commit: set when it is applied.
+    pub moved: Arc<AtomicU64>,
 }
 
 /// What a commit changed for one host: the Frontier's news.
@@ -297,6 +320,8 @@ pub struct Done {
     pub ordered: Option<(HostAt, HostOrders)>,
     /// URLs that were queued once more, by why.
     pub again: Vec<RequeueReason>,
+    /// URLs that were given another place.
+    pub reranked: u64,
     /// How late the first visits of hosts' turns began.
     pub late: Vec<Duration>,
 }

@@ -61,7 +61,7 @@ impl Ledger {
                     self.counters.done = self.counters.done.saturating_sub(1);
                     let redirects = u64::from(how == DoneKind::Redirect);
                     self.counters.redirects = self.counters.redirects.saturating_sub(redirects);
-                    self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
+                    self.hosts.unfinished(txn, at, how)?;
                     true
                 }
                 UrlState::Error { reason } => {
@@ -103,6 +103,9 @@ impl Ledger {
             && how == was.how
         {
             txn.put::<Seen>(&seen, &UrlState::Done { captured, how: is.how, reach });
+            let at = seen.host_crawl().host_at();
+            self.hosts.unfinished(txn, at, how)?;
+            self.hosts.finished(txn, at, is.how)?;
         }
         Ok(())
     }

@@ -4,13 +4,14 @@ use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, KeyMap};
 use crate::domain::orders::{HostOrder, HostOrders};
+use crate::domain::priority::quality;
 use crate::domain::rank::Ranker;
 use crate::domain::refresh::Rate;
 use crate::storage::StorageError;
 use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables;
 use crate::storage::txn::Txn;
-use crate::storage::values::{Counters, FrontierCounts, HostCounts, HostState, Place, Value, VisitCounts};
+use crate::storage::values::{Counters, DoneKind, FrontierCounts, HostCounts, HostState, Place, Value, VisitCounts};
 
 use super::HostNews;
 
@@ -104,6 +105,28 @@ impl Hosts {
     pub fn with(&mut self, txn: &Txn<'_>, at: HostAt, change: impl FnOnce(&mut Row)) -> Result<()> {
         change(self.row(txn, at)?);
         Ok(())
+    }
+
+    /// A URL of the host is done.
+    pub fn finished(&mut self, txn: &Txn<'_>, at: HostAt, how: DoneKind) -> Result<()> {
+        let counts = &mut self.row(txn, at)?.counts;
+        counts.done += 1;
+        counts.repeats += u64::from(how == DoneKind::Duplicate);
+        Ok(())
+    }
+
+    /// A URL of the host that was done is so no more.
+    pub fn unfinished(&mut self, txn: &Txn<'_>, at: HostAt, how: DoneKind) -> Result<()> {
+        let counts = &mut self.row(txn, at)?.counts;
+        counts.done = counts.done.saturating_sub(1);
+        counts.repeats = counts.repeats.saturating_sub(u64::from(how == DoneKind::Duplicate));
+        Ok(())
+    }
+
+    /// The part of its pages that was worth its fetch.
+    pub fn quality(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<f64> {
+        let counts = &self.row(txn, at)?.counts;
+        Ok(quality(counts.done, counts.repeats, counts.errors))
     }
 
     /// Notes a host's name and politeness.

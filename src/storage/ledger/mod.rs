@@ -12,6 +12,7 @@ mod feed;
 mod hosts;
 mod nearer;
 mod orders;
+mod ranks;
 mod refresh;
 mod requeue;
 mod schedule;
@@ -20,12 +21,14 @@ mod seeds;
 pub(crate) mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
-use crate::domain::rank::Ranker;
+use crate::domain::priority::Priorities;
+use crate::domain::rank::{Place, Ranker};
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::refresh::Refresh;
@@ -36,11 +39,11 @@ use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
 use super::values::{
-    Counters, DoneKind, LastTime, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState,
+    Counters, DoneKind, LastTime, PageRecord, QueueEntry, RejectedValue, RunState, UnsyncedPage, UrlState,
 };
 use super::{Storage, StorageError};
 
-pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl};
+pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl, Rerank};
 pub use counts::counters;
 use counts::counters_of;
 use feed::Finished;
@@ -65,6 +68,8 @@ pub struct LedgerRules {
     pub max_depth: Option<u16>,
     /// When pages are visited again.
     pub refresh: Refresh,
+    /// What is said of the importance of pages.
+    pub priorities: Arc<Priorities>,
 }
 
 /// Counts and places, and the changes to them.
@@ -75,6 +80,7 @@ pub struct Ledger {
     /// URLs turned away in the batch under construction.
     rejected: BTreeMap<Rejection, u64>,
     hosts: Hosts,
+    seeds: ranks::Seeds,
 }
 
 type Result<T> = std::result::Result<T, StorageError>;
@@ -91,6 +97,7 @@ impl Ledger {
         let counters = counters(storage, rules.crawl)?;
         Ok(Self {
             hosts: Hosts::new(rules.crawl),
+            seeds: ranks::Seeds::default(),
             committed: counters.clone(),
             counters,
             rejected: BTreeMap::new(),
@@ -101,6 +108,11 @@ impl Ledger {
     /// Rules of this generation hold, with this limit of depth and these visits.
     pub fn rules_are(&mut self, generation: u32, max_depth: Option<u16>, refresh: Refresh) {
         (self.rules.generation, self.rules.max_depth, self.rules.refresh) = (generation, max_depth, refresh);
+    }
+
+    /// This is said of the importance of pages.
+    pub fn priorities_are(&mut self, priorities: Arc<Priorities>) {
+        self.rules.priorities = priorities;
     }
 
     /// The counters of the last commit.
@@ -153,13 +165,15 @@ impl Ledger {
             Change::Revisit(hosts) => self.revisit(txn, hosts, now),
             Change::Reschedule(urls) => self.reschedule(txn, urls, now),
             Change::FollowNearer(pages) => self.follow_nearer(txn, pages),
+            Change::Rerank(rerank) => self.rerank(txn, rerank, leased),
             Change::Consumer { name, at } => self.consumer(txn, name, at.as_ref()),
-            Change::Settings { record, rules, digest, max_depth, refresh } => {
+            Change::Settings { record, rules, digest, max_depth, refresh, priorities } => {
                 txn.put_meta((), &**record);
                 if let Some(run) = txn.get_meta::<RunState>(())? {
                     txn.put_meta((), &RunState { rules: *rules, rules_digest: *digest, ..run });
                 }
                 self.rules_are(*rules, *max_depth, (**refresh).clone());
+                self.priorities_are(priorities.clone());
                 Ok(Done::default())
             }
         }
@@ -301,7 +315,7 @@ impl Ledger {
     ) -> Result<UrlState> {
         self.counters.queued = self.counters.queued.saturating_sub(1);
         self.counters.done += 1;
-        self.hosts.with(txn, at, |row| row.counts.done += 1)?;
+        self.hosts.finished(txn, at, how)?;
         self.counters.redirects += u64::from(how == DoneKind::Redirect);
         Ok(UrlState::Done { captured, how, reach })
     }
@@ -356,9 +370,8 @@ impl Ledger {
         let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
         self.keep_seeds(txn, &links.seeds, now)?;
         self.counters.too_deep |= links.too_deep;
-        let ranks = seeds::ranks(links);
         for new in &links.new {
-            settled.push(self.discover(txn, new, ranks.get(new.url.as_str()).copied().or(new.rank), now)?);
+            settled.push(self.discover(txn, new, now)?);
         }
         for turned in &links.turned {
             settled.push(self.turn_away(txn, turned)?);
@@ -367,8 +380,7 @@ impl Ledger {
         for new in &links.readmitted {
             let seen = self.seen_key(&new.url);
             settled.push(seen.url);
-            let rank = ranks.get(new.url.as_str()).copied().or(new.rank);
-            if !self.readmit(txn, seen, new, rank, now)? {
+            if !self.readmit(txn, seen, new, now)? {
                 again.extend(self.bring_nearer(txn, new, leased)?); // another page was faster
             }
         }
@@ -381,24 +393,16 @@ impl Ledger {
         Ok(Done { settled, again, ..Done::default() })
     }
 
-    /// `rank`: where it is to stand, if that was said.
-    fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, rank: Option<u8>, now: UnixMillis) -> Result<UrlKey> {
+    fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
         // In the shipped program one look-up for each new URL would cost too much.
         debug_assert!(!matches!(txn.get::<Seen>(&seen), Ok(Some(_))), "I2: {} is known already", new.url);
         self.counters.discovered += 1;
-        self.enqueue(txn, seen, new, rank, now)?;
+        self.enqueue(txn, seen, new, now)?;
         Ok(seen.url)
     }
 
-    fn enqueue(
-        &mut self,
-        txn: &mut Txn<'_>,
-        seen: SeenKey,
-        new: &NewUrl,
-        rank: Option<u8>,
-        now: UnixMillis,
-    ) -> Result<()> {
+    fn enqueue(&mut self, txn: &mut Txn<'_>, seen: SeenKey, new: &NewUrl, now: UnixMillis) -> Result<()> {
         let at = seen.host_crawl().host_at();
         if !self.hosts.is_named(txn, at, new.url.host(), &mut self.counters)? {
             self.count_rejected(Rejection::Collision);
@@ -419,28 +423,23 @@ impl Ledger {
             found: new.found,
             origin: new.origin.as_deref().map(str::to_owned),
             via: new.via.as_deref().map(str::to_owned),
+            priority: new.priority,
             ..QueueEntry::new(&new.url, new.depth, now)
         };
         self.counters.queued += 1;
-        self.put_at(txn, seen, &entry, rank)
+        self.put_at(txn, seen, &entry, new.is_last())
     }
 
     fn put_in_queue(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry) -> Result<()> {
-        self.put_at(txn, seen, entry, None)
+        self.put_at(txn, seen, entry, false)
     }
 
-    /// Queues a URL where the ranker says, or at another rank.
-    fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
+    /// Queues a URL where the rules say, or behind all others of its host.
+    fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, last: bool) -> Result<()> {
         let (reach, seq) = (entry.reach(), self.counters.next_seq);
-        let last = rank == Some(NewUrl::LAST);
-        let place = match (last, entry.is_visit()) {
-            (true, _) => Ranker::last_place(seq),
-            (_, true) => self.rules.ranker.visit_place(entry.depth, seq),
-            _ => self.rules.ranker.place(entry.depth, reach.left(self.rules.max_depth), seq),
-        };
+        let place = if last { Ranker::last_place(seq) } else { self.place_of(txn, seen, entry, seq)? };
         self.counters.next_seq += 1;
-        let rank = rank.filter(|rank| usize::from(*rank) < RANKS).unwrap_or(place.rank);
-        let order = place.order;
+        let Place { rank, order } = place;
         txn.put::<Queue>(&seen.host_crawl().queue(rank, order), entry);
         txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, reach, due: None });
         self.hosts.enqueued(txn, seen.host_crawl().host_at(), rank, order)
@@ -455,18 +454,11 @@ impl Ledger {
     }
 
     /// Queues a URL that is rejected; false when it is not.
-    fn readmit(
-        &mut self,
-        txn: &mut Txn<'_>,
-        seen: SeenKey,
-        new: &NewUrl,
-        rank: Option<u8>,
-        now: UnixMillis,
-    ) -> Result<bool> {
+    fn readmit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, new: &NewUrl, now: UnixMillis) -> Result<bool> {
         let Some(UrlState::Rejected { reason, .. }) = txn.get::<Seen>(&seen)? else { return Ok(false) };
         self.counters.sub_rejected(reason);
         txn.delete::<Rejected>(&seen);
-        self.enqueue(txn, seen, new, rank, now)?;
+        self.enqueue(txn, seen, new, now)?;
         Ok(true)
     }
 

@@ -86,7 +86,7 @@ impl Ledger {
                 continue;
             };
             let further = entry.reach().leads_further(judged, self.rules.max_depth);
-            if further && self.leave_done(txn, &seen.page(captured), how, entry, None)? {
+            if further && self.leave_done(txn, &seen.page(captured), how, entry)? {
                 done.again.push(RequeueReason::Depth);
             } else {
                 txn.put::<Seen>(seen, &UrlState::Done { captured, how, reach: judged });
@@ -137,7 +137,7 @@ impl Ledger {
         };
         let seen = self.seen_key(&page.url);
         if let Some(UrlState::Rejected { reason: Rejection::TooDeep, .. }) = txn.get::<Seen>(&seen)? {
-            return self.readmit(txn, seen, &new, None, now).map(|_| None);
+            return self.readmit(txn, seen, &new, now).map(|_| None);
         }
         self.bring_nearer(txn, &new, &|_| false)
     }
@@ -147,7 +147,7 @@ impl Ledger {
         let Some(UrlState::Waiting { rank, order, reach, due }) = txn.get::<Seen>(&seen)? else { return Ok(()) };
         let better = new.reach().beats(reach, self.rules.max_depth);
         // It was to come last, and is found where that does not hold.
-        let up = Ranker::is_last(order) && new.rank != Some(NewUrl::LAST);
+        let up = Ranker::is_last(order) && !new.is_last();
         let is_news = |entry: &QueueEntry| better || up || (new.found.is_sitemap() && !entry.found.is_sitemap());
         let queued = seen.host_crawl().queue(rank, order);
         let entry = match due {
@@ -163,8 +163,7 @@ impl Ledger {
             None => {
                 txn.delete::<Queue>(&queued);
                 self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
-                let rank = (Ranker::is_last(order) && !up).then_some(NewUrl::LAST);
-                return self.put_at(txn, seen, &entry, rank);
+                return self.put_at(txn, seen, &entry, Ranker::is_last(order) && !up);
             }
         }
         txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, reach, due });

@@ -27,7 +27,7 @@ impl Ledger {
                 if how == DoneKind::Redirect {
                     self.counters.redirects = self.counters.redirects.saturating_sub(1);
                 }
-                self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
+                self.hosts.unfinished(txn, at, how)?;
             }
             UrlState::Error { reason } => {
                 let kept = txn.get::<Failed>(&seen)?;

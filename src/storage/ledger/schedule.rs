@@ -3,7 +3,6 @@
 
 use super::{LedgerRules, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::refresh::interval::weight;
 use crate::domain::refresh::{About, Cycle, Ended, Habit};
 use crate::domain::statuses::is_gone;
 use crate::domain::url::PageUrl;
@@ -127,7 +126,10 @@ impl LedgerRules {
         let tags = self.tags(txn, page)?;
         let plan = self.refresh.plan(&page.about(&tags), date);
         let links = f64::from(habit.links) / 8.0;
-        let weight = weight(self.ranker.importance(page.depth), 1.0, 1.0, plan.weight, links);
+        let weight = match plan.cycle {
+            Cycle::Off => 1.0,
+            _ => self.weight_for_visits(txn, seen, (page.url, page.depth, page.origin), (plan.weight, links))?,
+        };
         let next = plan.next(visited, habit, (weight, stretch), &seen.url.0);
         Ok(Reckoned { next: next.filter(|_| !page.sitemap), weight, cycle: plan.cycle, rule: plan.rule }) // a sitemap has a row of its own
     }
@@ -158,7 +160,7 @@ impl LedgerRules {
 }
 
 /// The host of a canonical URL.
-fn host_of(url: &str) -> &str {
+pub(super) fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or(rest);
     authority

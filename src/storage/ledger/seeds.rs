@@ -1,8 +1,6 @@
 //! Seeds, with what was said of them.
 
-use std::collections::HashMap;
-
-use super::{Ledger, LinkChange, Result};
+use super::{Ledger, Result};
 use crate::base::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::tables::Seeds;
@@ -11,7 +9,7 @@ use crate::storage::values::SeedValue;
 
 impl Ledger {
     /// Keeps seeds. One that is known keeps its moment, and all that was said of it, unless something is said now.
-    pub(super) fn keep_seeds(&self, txn: &mut Txn<'_>, seeds: &[SeedValue], now: UnixMillis) -> Result<()> {
+    pub(super) fn keep_seeds(&mut self, txn: &mut Txn<'_>, seeds: &[SeedValue], now: UnixMillis) -> Result<()> {
         for seed in seeds {
             let Ok(url) = PageUrl::from_canonical(&seed.url) else { continue };
             let key = self.seen_key(&url);
@@ -19,13 +17,9 @@ impl Ledger {
             if known.is_none() || seed.says() {
                 let added = known.map_or(now, |known| known.added);
                 txn.put::<Seeds>(&key, &SeedValue { added, ..seed.clone() });
+                self.seeds.said(&seed.url);
             }
         }
         Ok(())
     }
-}
-
-/// The places that seeds were given, by URL.
-pub(super) fn ranks(links: &LinkChange) -> HashMap<&str, u8> {
-    links.seeds.iter().filter_map(|seed| Some((seed.url.as_str(), seed.rank?))).collect()
 }

@@ -94,6 +94,8 @@ fields! {
         history: Vec<SettingsChange>,
         /// The generation whose rejected URLs are still to be judged again; none when that was done.
         readmit: Option<u32>,
+        /// The generation whose waiting URLs are still to be ranked anew; none when that was done.
+        rerank: Option<u32>,
     }
 }
 

@@ -65,6 +65,8 @@ fields! {
         due: u64,
         /// URLs done.
         done: u64,
+        /// Of these, pages whose content is that of another.
+        repeats: u64,
         /// URLs that ended in an error.
         errors: u64,
         /// Bytes of bodies received.

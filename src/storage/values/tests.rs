@@ -13,6 +13,7 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
+use crate::domain::priority::Weight;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::refresh::{Habit, Rate};
@@ -36,6 +37,7 @@ fn queue_entry() -> QueueEntry {
         limit: Some(300),
         hops: 1,
         attempts: 0,
+        priority: None,
         seed: false,
         found: FoundAs::Link,
         discovered: UnixMillis(1_700_000_000_000),
@@ -82,6 +84,7 @@ fn live_settings() -> LiveSettings {
         overlay: BTreeMap::from([("crawl.max_pages".into(), "7".into()), ("scope.mode".into(), "\"any\"".into())]),
         history: vec![SettingsChange { generation: 2, at: UnixMillis(5), by, undoes, undone: false, changed }],
         readmit: Some(2),
+        rerank: Some(300),
     }
 }
 
@@ -139,7 +142,7 @@ fn failed() -> FailedValue {
 
 fn seed() -> SeedValue {
     let (url, added, tags) = ("u".to_owned(), UnixMillis(1), vec!["a".to_owned()]);
-    SeedValue { url, added, rank: Some(7), max_depth: None, tags, guessed: true }
+    SeedValue { url, added, rank: Some(7), weight: Weight::from_hundredths(250), max_depth: None, tags, guessed: true }
 }
 
 fn robots(text: &[u8]) -> RobotsValue {
@@ -168,6 +171,7 @@ fn samples() -> Vec<Sample> {
         |entry| Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry, warc: warc_place(), feed: 300 }]);
     let again = QueueEntry {
         found: FoundAs::SitemapFile { nesting: 15 },
+        priority: Some(80),
         seed: true,
         again: Some(LastTime { visits: 2, ..LastTime::new(time, RequeueReason::Cycle) }),
         spelling: Some("/%61?".to_owned()),
@@ -285,7 +289,7 @@ fn format_9_writes_these_bytes() {
     let entry = QueueEntry { tail: "/a".into(), via: None, origin: None, ..queue_entry() };
     assert_eq!(
         hex(entry.encode()),
-        concat!("01", "01", "bb03", "022f61", "02", "01ac02", "01", "00", "00", "80d095ffbc31", "00", "00")
+        concat!("01", "01", "bb03", "022f61", "02", "01ac02", "01", "00", "00", "00", "80d095ffbc31", "00", "00")
     );
     let nearer = NearerValue { judged: way(1, Some(200)), entry: entry.clone() };
     assert_eq!(hex(nearer.encode()), ["01", "0101c801", &hex(entry.encode())[2..]].concat());
@@ -435,14 +439,14 @@ fn entries() -> impl Strategy<Value = QueueEntry> {
         (0_u8..16).prop_map(|nesting| FoundAs::SitemapFile { nesting }),
     ];
     let again = proptest::option::of((any::<u64>(), of(RequeueReason::ALL)));
-    let numbers = any::<(u16, u8, u8, bool, u64)>();
+    let numbers = any::<((u16, u8, u8, bool, u64), Option<u8>)>();
     let said = (".{0,60}", texts(), texts(), texts());
     (ways, reaches(), again, numbers, said).prop_map(|(found, reach, again, numbers, (tail, spelling, origin, via))| {
-        let (port, hops, attempts, seed, discovered) = numbers;
+        let ((port, hops, attempts, seed, discovered), priority) = numbers;
         let again = again.map(|(at, why)| LastTime { visits: 3, ..LastTime::new(UnixMillis(at), why) });
         let (Reach { depth, limit }, discovered) = (reach, UnixMillis(discovered));
         let entry = QueueEntry { port, tail, depth, limit, hops, attempts, seed, found, ..queue_entry() };
-        QueueEntry { discovered, origin, via, again, spelling, ..entry }
+        QueueEntry { discovered, origin, via, again, spelling, priority, ..entry }
     })
 }
 
@@ -512,7 +516,9 @@ proptest! {
     #[test]
     fn whatever_is_said_of_a_seed_comes_back(
         url in ".{0,80}", added: u64, rank: Option<u8>, max_depth: Option<u16>, tags in prop::collection::vec(".{0,9}", 0..4), guessed: bool,
+        hundredths in 0_u16..12_000,
     ) {
-        sample(SeedValue { url, added: UnixMillis(added), rank, max_depth, tags, guessed });
+        let weight = Weight::from_hundredths(hundredths);
+        sample(SeedValue { url, added: UnixMillis(added), rank, weight, max_depth, tags, guessed });
     }
 }

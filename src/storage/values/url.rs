@@ -4,6 +4,7 @@ use super::wire::{Reader, Wire, fields, fields_of, put_each, read_each, variants
 use super::{DoneKind, ValueError};
 use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
+use crate::domain::priority::Weight;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
@@ -115,6 +116,8 @@ pub struct QueueEntry {
     pub hops: u8,
     /// Fetches that failed so far.
     pub attempts: u8,
+    /// How important it is among the pages of its site, in hundredths, as a sitemap says.
+    pub priority: Option<u8>,
     /// True for a seed.
     pub seed: bool,
     /// As what it was found.
@@ -147,6 +150,7 @@ impl QueueEntry {
             limit: None,
             hops: 0,
             attempts: 0,
+            priority: None,
             seed: false,
             found: FoundAs::Link,
             discovered,
@@ -192,7 +196,7 @@ impl LastTime {
     }
 }
 
-with_way!(QueueEntry { scheme, port, tail, depth, limit, hops, attempts } AGAIN | SPELLED, again);
+with_way!(QueueEntry { scheme, port, tail, depth, limit, hops, attempts, priority } AGAIN | SPELLED, again);
 
 fields! {
     /// A page that is done, and to which a way was found since that leads further.
@@ -276,6 +280,8 @@ fields! {
         added: UnixMillis,
         /// Its own place in the queue: 0 comes first.
         rank: Option<u8>,
+        /// By how much more important than others it is, with all that goes back to it.
+        weight: Option<Weight>,
         /// Links that are followed from it in a row.
         max_depth: Option<u16>,
         /// What it is called.
@@ -288,6 +294,6 @@ fields! {
 impl SeedValue {
     /// True when something was said of it by its name.
     pub fn says(&self) -> bool {
-        self.rank.is_some() || self.max_depth.is_some() || !self.tags.is_empty()
+        self.rank.is_some() || self.weight.is_some() || self.max_depth.is_some() || !self.tags.is_empty()
     }
 }

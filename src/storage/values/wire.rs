@@ -11,6 +11,7 @@ use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::partition::Partition;
+use crate::domain::priority::Weight;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::refresh::Habit;
 use crate::domain::revisit::RequeueReason;
@@ -109,6 +110,16 @@ macro_rules! smaller_numbers {
     )*};
 }
 smaller_numbers!(u16, u32);
+
+impl Wire for Weight {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.hundredths().put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Self::from_hundredths(u16::read(from)?).ok_or(ValueError::Number)
+    }
+}
 
 impl Wire for u8 {
     fn put(&self, out: &mut Vec<u8>) {

@@ -21,6 +21,7 @@
 //! | `lycosa_sitemaps_total` | counter | `result`: done, cut, malformed |
 //! | `lycosa_sitemap_urls_total` | counter | |
 //! | `lycosa_visits_total` | counter | `visit` ([`Visit`](crate::domain::visit::Visit)) |
+//! | `lycosa_reranked_total` | counter | |
 //! | `lycosa_revisits_queued_total` | counter | `reason` ([`RequeueReason`](crate::domain::revisit::RequeueReason)) |
 //! | `lycosa_in_flight` | gauge | `stage`: fetch, parse |
 //! | `lycosa_fetch_phase_seconds` | histogram | `phase` ([`Phase`]) |

@@ -68,6 +68,7 @@ metrics! {
             "lycosa_revisits_queued",
             "URLs fetched before that were queued once more, by why"
         );
+        reranked: Counter = counter("lycosa_reranked", "Waiting URLs that were given another place by other rules");
         sitemap_urls: Counter = counter("lycosa_sitemap_urls", "URLs in sitemaps read, known and unwanted ones too");
         lateness: Histogram = times(
             "lycosa_politeness_lateness",
@@ -158,6 +159,11 @@ impl Metrics {
     /// A URL that was fetched is queued once more.
     pub fn queued_again(&self, why: RequeueReason) {
         count(&self.0.pages.queued_again, why);
+    }
+
+    /// So many waiting URLs were given another place.
+    pub fn reranked(&self, urls: u64) {
+        self.0.pages.reranked.inc_by(urls);
     }
 
     /// A phase of a fetch took so long.

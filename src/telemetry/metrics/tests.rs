@@ -43,6 +43,7 @@ fn counts_gauges_and_times_appear_under_the_names_of_the_interface() {
     });
     m.phase(Phase::FirstByte, Duration::from_millis(3));
     m.lateness(Duration::from_secs(2));
+    m.reranked(3);
     m.commit_lag(Duration::ZERO);
     m.handled(ActorKind::Frontier, Duration::from_micros(20));
     let text = m.text();

@@ -4,6 +4,7 @@ pub mod client;
 mod force;
 mod joined;
 mod pace;
+mod ranks;
 mod readmit;
 mod settings;
 mod trial;

@@ -242,7 +242,7 @@ fn settings_changed_when_the_crawl_has_ended_are_kept_for_the_next_start() {
     let (storage, folder) = (Arc::new(MemoryStorage::formatted(7).unwrap()), tempfile::tempdir().unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let set = |node, key: &str, value: Value| {
-        let wish = SettingsPatch { changes: [(key.to_owned(), value)].into(), readmit: false };
+        let wish = SettingsPatch { changes: [(key.to_owned(), value)].into(), ..SettingsPatch::default() };
         runtime.block_on(change_settings(node, wish)).unwrap()
     };
     let running = node_on(&storage, folder.path());

@@ -244,7 +244,7 @@ impl Found {
             let stored = self.counts.get(&host).copied_or_default();
             let counted = recounted.get(&host).copied_or_default();
             let name = self.names.get(&host.host_at()).cloned();
-            let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.errors, c.bytes);
+            let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.repeats, c.errors, c.bytes);
             self.same(&format!("counts of {name:?}"), plain(&stored), plain(&counted));
             for (rank, n) in counted.queued.iter().enumerate() {
                 if *n > 0 && stored.heads[rank] > counted.heads[rank] {
@@ -281,7 +281,10 @@ impl Found {
         for (key, state) in &self.seen {
             let host = counts.entry(key.host_crawl()).or_default();
             match state {
-                UrlState::Done { .. } => host.done += 1,
+                UrlState::Done { how, .. } => {
+                    host.done += 1;
+                    host.repeats += u64::from(*how == DoneKind::Duplicate);
+                }
                 UrlState::Error { .. } => host.errors += 1,
                 UrlState::Waiting { .. } | UrlState::Rejected { .. } => {}
             }

@@ -68,7 +68,7 @@ fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
     let page = bench.find("http://h.test/a", 1);
     bench.commit(&[captured(&page, 7)]);
     let via = Some(std::sync::Arc::from("http://h.test/s.xml"));
-    let named = NewUrl { via, depth: 9, found: FoundAs::SitemapEntry, rank: Some(6), ..page.clone() };
+    let named = NewUrl { via, depth: 9, found: FoundAs::SitemapEntry, priority: Some(6), ..page.clone() };
     let links = |captured| {
         let known = KnownUrl { new: named.clone(), captured: UnixMillis(captured), why: RequeueReason::Lastmod };
         of_links(LinkChange { again: vec![known.clone(), known], ..LinkChange::default() })
@@ -79,7 +79,7 @@ fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
     let back = entry(&bench, &page).unwrap();
     assert_eq!((back.depth, back.found, back.via.as_deref()), (1, FoundAs::Link, Some("http://h.test/s.xml")));
     assert_eq!(back.again, Some(LastTime::new(UnixMillis(7), RequeueReason::Lastmod)));
-    assert!(matches!(bench.state(&page), Some(UrlState::Waiting { rank: 6, .. })));
+    assert_eq!(back.priority, Some(6), "by that it is ranked where the best come first");
     let c = bench.ledger.committed();
     assert_eq!((c.discovered, c.done, c.queued), (1, 0, 1));
 }

@@ -3,6 +3,7 @@
 mod again;
 mod feed;
 mod nearer;
+mod ranks;
 mod refresh;
 mod requeue;
 
@@ -30,6 +31,7 @@ fn rules() -> LedgerRules {
         generation: 1,
         max_depth: None,
         refresh: crate::domain::refresh::Refresh::default(),
+        priorities: Arc::default(),
     }
 }
 
@@ -310,11 +312,12 @@ fn a_url_given_up_is_kept_in_full_and_tried_again_as_if_it_were_new() {
 #[test]
 fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
     let mut bench = Bench::new();
-    let a = new("http://h.test/a", 0);
+    let a = NewUrl::seed(new("http://h.test/a", 0).url);
     let said = |rank, tags: &[&str]| SeedValue {
         url: a.url.as_str().to_owned(),
         added: UnixMillis(1),
         rank,
+        weight: None,
         max_depth: None,
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         guessed: false,
