@@ -32,6 +32,7 @@ impl Ledger {
             counters_of(&mut self.counters, page, false);
             let at = key.seen().host_crawl().host_at();
             self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_sub(page.bytes))?;
+            self.regroup(txn, key.seen(), Some(page), None)?;
             txn.delete::<Pages>(key);
         }
         Ok(())
