@@ -11,7 +11,7 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
+    across, actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
     probes, reports, retry, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
@@ -108,6 +108,8 @@ routes! {
     "/api/v1/reports/statuses" => get reports::statuses;
     "/api/v1/reports/types" => get reports::types;
     "/api/v1/reports/changes" => get reports::changes::changes;
+    "/api/v1/reports/near-duplicates" => get reports::near::near_duplicates;
+    "/api/v1/reports/near-duplicates/across" => get across::told, post across::find;
     "/api/v1/reports/dead-links/holders" => get holders::held, post holders::find;
 }
 

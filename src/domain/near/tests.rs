@@ -163,3 +163,25 @@ fn texts_are_near_or_not_as_the_table_says() {
         _ => ["short"],
     });
 }
+
+/// A SimHash tells much from little by chance: the longer the text, the surer a word of it is little.
+#[test]
+fn how_often_a_text_with_one_other_word_is_near() {
+    let sketch = |text: String| {
+        let mut printer = Printer::new("");
+        printer.push(&text);
+        printer.finish().0.as_ref().and_then(Sketch::of).unwrap()
+    };
+    let found = |n: usize| {
+        let near = |nth: &usize| {
+            let text = made(&format!("words {}+{n}", nth * 1_000));
+            let (before, after) = text.split_at(text.match_indices(' ').nth(n / 2).unwrap().0);
+            let (_, after) = after[1..].split_once(' ').unwrap();
+            sketch(text.clone()).distance(sketch(format!("{before} another {after}"))).is_some()
+        };
+        (0..400).filter(near).count()
+    };
+    let of_400 = [100, 300, 1_000, 3_000].map(found);
+    println!("{of_400:?}");
+    assert!(of_400.is_sorted() && of_400[1] > 200 && of_400[2] > 360, "{of_400:?}");
+}

@@ -66,7 +66,7 @@ fn plain(text: &str) -> Option<TextPrint> {
     }
     let sim = counters.iter().enumerate().filter(|(_, n)| **n > 0).fold(0, |sim, (bit, _)| sim | 1 << bit);
     let words = digest(&|token| !token.chars().any(char::is_numeric));
-    let letters = tokens.iter().map(|token| token.chars().count() as u32).sum();
+    let letters = text.chars().filter(|c| c.is_alphanumeric()).count() as u32;
     Some(TextPrint { whole: digest(&|_| true), words, sim, features, letters })
 }
 

@@ -6,7 +6,7 @@ use super::judge::mark_of_page;
 use super::lost::Want;
 use super::pass::Pass;
 use super::stream::{Row, TOGETHER};
-use super::{Fault, Note, Result, meta, queue};
+use super::{Fault, Note, Result, meta, near, queue};
 use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
@@ -187,6 +187,9 @@ fn kept(
 /// The capture that a URL's mark names.
 fn captured_there(pass: &mut Pass<'_>, key: SeenKey, at: UnixMillis, pages: &[Row<Pages>]) -> Result<()> {
     if let Some(page) = pages.iter().find(|page| page.key.captured.0 == at) {
+        if pages.first().is_some_and(|first| first.key == page.key) {
+            near::placed(pass, key, page)?;
+        }
         return meta::sitemap_there(pass, key, page);
     }
     if let Some(page) = pages.first() {

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::{DATABASE, EraseError, Far, Host, Result, TABLES, Work};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::near::Near;
-use crate::domain::note::Note;
 use crate::domain::reason::Rejection;
 use crate::domain::visit::Visit;
+use crate::recovery::check::of_no_group;
 use crate::storage::keys::{
     ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
 };
@@ -302,13 +302,6 @@ impl Work<'_> {
         }
         Ok(self.erase.faults.check("erase.rewritten")?)
     }
-}
-
-/// A capture whose group has lost its leader.
-fn of_no_group(mut page: PageRecord) -> PageRecord {
-    page.remarks.near = None;
-    page.remarks.notes.retain(|note| *note != Note::NearDuplicate);
-    page
 }
 
 /// Writes a batch that has grown to so many changes.

@@ -184,7 +184,7 @@ fields! {
 
 fields! {
     /// A page whose text leads a group of near-duplicates.
-    #[derive(Copy)]
+    #[derive(Copy, PartialOrd, Ord)]
     NearLeader {
         /// Its host.
         host: HostKey,
