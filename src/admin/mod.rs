@@ -7,6 +7,7 @@
 //! Requests are guarded against other machines (token), other names for this machine (Host, against DNS rebinding) and other web pages
 //! (Origin), see [`auth`].
 
+pub mod across;
 pub mod actors;
 pub mod auth;
 mod body;
@@ -27,6 +28,7 @@ pub mod holders;
 pub mod hosts;
 pub mod index;
 pub mod jobs;
+mod kept;
 pub mod orders;
 pub mod own;
 pub mod pages;

@@ -11,7 +11,7 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
+    across, actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
     probes, reports, rerank, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
@@ -115,6 +115,8 @@ routes! {
     "/api/v1/reports/types" => get reports::types;
     "/api/v1/reports/changes" => get reports::changes::changes;
     "/api/v1/reports/freshness" => post schedule::freshness;
+    "/api/v1/reports/near-duplicates" => get reports::near::near_duplicates;
+    "/api/v1/reports/near-duplicates/across" => get across::told, post across::find;
     "/api/v1/reports/dead-links/holders" => get holders::held, post holders::find;
 }
 

@@ -14,6 +14,7 @@ pub mod host;
 pub mod login;
 pub mod memory;
 pub mod mirror_names;
+pub mod near;
 pub mod note;
 pub mod orders;
 pub mod outcome;

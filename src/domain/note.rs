@@ -68,5 +68,7 @@ codes! {
         RedirectLoop = 42, "redirect_loop";
         /// Decoded it was out of all proportion to what came, and was cut.
         DecodeRatio = 50, "decode_ratio";
+        /// Its text is near to that of another page of its domain; the record says which.
+        NearDuplicate = 51, "near_duplicate";
     }
 }

@@ -59,6 +59,8 @@ codes! {
         SelfLinking = 27, "self_fed";
         /// Every link to it says that it is not to be followed, or its page says so of all its links.
         Nofollow = 28, "nofollow";
+        /// Found on a near-duplicate of another page with the same title (`dedup.near_follow = false`).
+        NearDuplicate = 29, "near_duplicate";
     }
 }
 

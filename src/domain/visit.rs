@@ -1,6 +1,7 @@
 //! What a visit of a page brought: the kind of its entry in the feed, told of two captures by their prints.
 
 use super::coded::codes;
+use super::near::{FEATURES, bits};
 use super::textprint::TextPrint;
 
 codes! {
@@ -35,11 +36,6 @@ codes! {
     }
 }
 
-/// Texts with fewer distinct runs of words are too short to be told alike by their SimHash.
-const COMPARED: u32 = 64;
-/// Bits in which the SimHashes of two texts differ that are alike but for a little.
-const NEAR: u32 = 3;
-
 impl Visit {
     /// True when content came: its capture is that of a page.
     pub fn is_content(self) -> bool {
@@ -53,12 +49,12 @@ impl Visit {
     /// whole. `leads_on`: it leads to a URL that nobody knew.
     pub fn of_texts(before: Option<&TextPrint>, now: Option<&TextPrint>, leads_on: bool) -> Self {
         let (Some(before), Some(now), false) = (before, now, leads_on) else { return Self::Changed };
-        let long = before.features.min(now.features) >= COMPARED;
+        let long = before.features.min(now.features) >= FEATURES;
         if before.whole == now.whole {
             Self::Markup
         } else if before.words == now.words {
             Self::Numbers
-        } else if long && (before.sim ^ now.sim).count_ones() <= NEAR {
+        } else if long && bits(before.sim, now.sim).is_some() {
             Self::Little
         } else {
             Self::Changed

@@ -4,6 +4,7 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::near::Near;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::visit::Visit;
 use crate::storage::feed::Item;
@@ -155,6 +156,10 @@ pub struct CaptureView {
     pub notes: Vec<String>,
     /// The canonical URL that it names; recorded, never followed as one.
     pub canonical: Option<String>,
+    /// The page of its domain that its text is near to: the leader of its group of near-duplicates.
+    pub near: Option<String>,
+    /// Bits in which their SimHashes differ.
+    pub near_distance: Option<u8>,
     /// What robots.txt and its head say of the use of its content: `Content-Signal`, `Content-Usage`.
     pub usage: Option<String>,
     /// What the rules of `[[extract]]` found, by name: a text, or a list of texts.
@@ -175,6 +180,7 @@ pub struct Rights {
 
 impl From<&PageRecord> for CaptureView {
     fn from(page: &PageRecord) -> Self {
+        let near = page.remarks.near.as_ref().and_then(Near::like);
         Self {
             url: page.url.clone(),
             asked: page.spelling.as_ref().map(|_| page.asked().into_owned()),
@@ -198,6 +204,8 @@ impl From<&PageRecord> for CaptureView {
             last_modified: page.last_modified.clone(),
             notes: page.remarks.notes.iter().map(|note| note.as_str().to_owned()).collect(),
             canonical: page.remarks.canonical.clone(),
+            near: near.map(|(url, _)| url.to_owned()),
+            near_distance: near.map(|(_, distance)| distance),
             usage: page.remarks.usage.clone(),
             extracted: page.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             warc: page.warc.clone(),

@@ -49,6 +49,10 @@ families! {
     Seeds = "seeds";
     /// First capture of each content.
     Content = "content";
+    /// Texts that lead a group of near-duplicates, in four tables by their SimHash.
+    Near = "near";
+    /// Pages that are near-duplicates, by the leader of their group.
+    NearMembers = "near_members";
     /// robots.txt of each scheme, host and port.
     Robots = "robots";
     /// Sitemaps by the time of their last visit: that of their capture, or of their being given up.

@@ -1,7 +1,7 @@
 //! Which key and which value belong to which family: one marker type a family, of the same name.
 
 use super::keys::{
-    ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
+    ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
     SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
@@ -49,6 +49,8 @@ tables! {
     Nearer: SeenKey => values::NearerValue;
     Seeds: SeenKey => values::SeedValue;
     Content: ContentKey => values::ContentValue;
+    Near: NearKey => values::NearValue;
+    NearMembers: NearMemberKey => ();
     Robots: RobotsKey => values::RobotsValue;
     Sitemaps: DueKey => ();
     Visits: VisitKey => values::VisitRow;

@@ -62,6 +62,9 @@ pub fn advice(reason: &str) -> &'static str {
             "links to it say nofollow, or their pages do; add it as a seed to have it all the same, or for a site of your own \
              use --set politeness.respect_nofollow=false"
         }
+        "near_duplicate" => {
+            "it was found on a near-duplicate of another page, whose links are not followed; see dedup.near_follow"
+        }
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
         "too_deep" => "it lies deeper than crawl.max_depth, or the max_depth of its seed",
         "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern",

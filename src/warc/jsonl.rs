@@ -7,6 +7,7 @@ use super::date::iso;
 use super::digest::WarcDigest;
 use super::writer::Place;
 use crate::base::time::UnixMillis;
+use crate::domain::near::Near;
 use crate::domain::visit::Visit;
 use crate::storage::values::Remarks;
 
@@ -57,6 +58,12 @@ pub struct CrawlLine<'a> {
     /// What `<link rel=canonical>` or the header `Link` names.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub canonical: Option<Cow<'a, str>>,
+    /// The page of its domain that its text is near to: the leader of its group.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub near: Option<Cow<'a, str>>,
+    /// Bits in which their SimHashes differ.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub near_distance: Option<u8>,
     /// What the rules of `[[extract]]` found, by name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub extracted: Option<serde_json::Value>,
@@ -113,6 +120,8 @@ impl<'a> CrawlLine<'a> {
     pub fn remark(&mut self, remarks: &'a Remarks) {
         self.notes = remarks.notes.iter().map(|note| note.as_str().into()).collect();
         self.usage = remarks.usage.as_deref().map(Into::into);
+        let near = remarks.near.as_ref().and_then(Near::like);
+        (self.near, self.near_distance) = near.map(|(url, distance)| (url.into(), distance)).unzip();
     }
 
     /// Says what the visit brought: of a page that was fetched before, for all others the rest of the line says it.

@@ -63,6 +63,7 @@ mod metrics;
 #[cfg(feature = "rocksdb")]
 mod mirror;
 mod names;
+mod near;
 mod nearer;
 mod openapi;
 mod orders;

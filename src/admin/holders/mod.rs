@@ -11,6 +11,7 @@ use crate::admin::body::{json, query};
 use crate::admin::bounded::reading;
 use crate::admin::csv::Row;
 use crate::admin::jobs::JobView;
+use crate::admin::kept::About;
 use crate::admin::paging::{How, Paging, written};
 use crate::admin::problem::{Answer, Refusal, accepted};
 use crate::base::time::UnixMillis;
@@ -81,6 +82,15 @@ pub struct HoldersPage {
     /// The cursor of the next page; none when this is the last.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub next: Option<String>,
+}
+
+impl About for HoldersAbout {
+    const NAME: &'static str = "dead-links-holders";
+    const COMMAND: &'static str = "dead-links --holders";
+
+    fn made(&self) -> UnixMillis {
+        self.made
+    }
 }
 
 impl Row for HeldLink {

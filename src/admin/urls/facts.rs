@@ -36,6 +36,7 @@ pub fn deciding(e: &Explanation, now: UnixMillis) -> Vec<FactView> {
         e.ranking.as_ref().map(|ranking| ("rank", ranking.because.clone())),
         attempts(&e.attempts).map(|text| ("attempts", text)),
         e.page.as_ref().map(|page| ("page", of_page(page))),
+        e.page.as_ref().and_then(near).map(|text| ("near-duplicate", text)),
         e.page.as_ref().and_then(warc).map(|text| ("WARC", text)),
         e.schedule.as_ref().map(|schedule| ("next visit", schedule.answer.clone())),
     ];
@@ -134,6 +135,12 @@ fn of_page(page: &CaptureView) -> String {
     parts.extend(page.cut.as_ref().map(|cut| format!("cut ({cut})")));
     parts.extend(page.title.as_ref().map(|title| format!("“{title}”")));
     parts.join(", ")
+}
+
+fn near(page: &CaptureView) -> Option<String> {
+    let distance = page.near_distance?;
+    let bits = if distance == 1 { "bit" } else { "bits" };
+    Some(format!("its text is near to that of {} ({distance} {bits} of 64 apart)", page.near.as_ref()?))
 }
 
 fn warc(page: &CaptureView) -> Option<String> {

@@ -96,7 +96,7 @@ pub enum CtlCommand {
         #[command(subcommand)]
         order: Option<IndexOrder>,
     },
-    /// Whole reports as CSV, or with --json one object a line: dead links, seeds, hosts, statuses, types
+    /// Whole reports as CSV, or with --json one object a line: dead links, seeds, hosts, statuses, types, changes, near-duplicates
     Report(ReportArgs),
     /// Start URLs: add some, list them
     #[command(subcommand)]

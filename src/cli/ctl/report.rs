@@ -10,11 +10,12 @@ use serde::de::DeserializeOwned;
 use super::door::{Ask, Door, send};
 use super::jobs::end_of;
 use super::{block_on, escaped_part, read, unread};
+use crate::admin::across::{AcrossPage, AcrossReport};
 use crate::admin::csv::{Row, line, names};
 use crate::admin::holders::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::paging::Page;
-use crate::admin::reports::{ChangedPage, DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
+use crate::admin::reports::{ChangedPage, DeadLink, HostLine, NearPage, SeedLine, StatusLine, TypeLine};
 use crate::admin::schedule::FreshLine;
 use crate::cli::exit::{CliError, Safe};
 use crate::domain::url::Canonicaliser;
@@ -29,7 +30,7 @@ pub struct ReportArgs {
     /// Which
     #[arg(value_enum)]
     pub name: ReportName,
-    /// Of dead links and changes: those of this host alone
+    /// Of dead links, changes and near-duplicates: those of this host alone
     #[arg(long)]
     pub host: Option<String>,
     /// Of changes: those of this moment or later: 2026-11-28T12:00:00Z, 2026-11-28, or how long ago such as 2h
@@ -44,8 +45,11 @@ pub struct ReportArgs {
     /// Of dead links: with the pages that hold each, found in the archive by a job when there is no such report yet
     #[arg(long)]
     pub holders: bool,
-    /// With --holders: has the report made anew
-    #[arg(long, requires = "holders")]
+    /// Of near-duplicates: those of different domains, found by a job when there is no such report yet
+    #[arg(long)]
+    pub across: bool,
+    /// With --holders or --across: has the report made anew
+    #[arg(long)]
     pub again: bool,
 }
 
@@ -67,18 +71,28 @@ pub enum ReportName {
     Changes,
     /// What part of the pages is likely to be as it was captured, by depth and by rule; a job finds it
     Freshness,
+    /// Pages whose text is that of another page of their domain but for a little, group by group
+    #[value(alias = "near")]
+    NearDuplicates,
 }
 
 /// Fetches and shows a report, page by page.
 pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let (of_links, of_changes) = (args.name == ReportName::DeadLinks, args.name == ReportName::Changes);
-    if let (Some(host), false) = (&args.host, of_links || of_changes) {
+    let of_near = args.name == ReportName::NearDuplicates;
+    if let (Some(host), false) = (&args.host, of_links || of_changes || of_near) {
         return Err(CliError::usage(format!(
-            "--host is for the reports dead-links and changes alone; `lycosa ctl host {host}` shows that host"
+            "--host is for the reports dead-links, changes and near-duplicates alone; `lycosa ctl host {host}` shows that host"
         )));
     }
     if args.holders && !of_links {
         return Err(CliError::usage("--holders: of dead links only"));
+    }
+    if args.across && (!of_near || args.host.is_some()) {
+        return Err(CliError::usage("--across: of near-duplicates only, and of all hosts"));
+    }
+    if args.again && !(args.holders || args.across) {
+        return Err(CliError::usage("--again: with --holders or --across only"));
     }
     if !of_changes && [&args.since, &args.until, &args.kind].into_iter().any(Option::is_some) {
         return Err(CliError::usage("--since, --until, --kind: of changes only"));
@@ -87,6 +101,8 @@ pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Writ
         ReportName::DeadLinks if args.holders => holders(json, door, args, out),
         ReportName::DeadLinks => paged::<DeadLink>(json, door, "dead-links", &narrowed(args), out),
         ReportName::Changes => paged::<ChangedPage>(json, door, "changes", &narrowed(args), out),
+        ReportName::NearDuplicates if args.across => across(json, door, args.again, out),
+        ReportName::NearDuplicates => paged::<NearPage>(json, door, "near-duplicates", &narrowed(args), out),
         ReportName::Seeds => paged::<SeedLine>(json, door, "seeds", "", out),
         ReportName::Hosts => paged::<HostLine>(json, door, "hosts", "", out),
         ReportName::Statuses => show::<StatusLine>(json, &get(door, "/api/v1/reports/statuses")?, true, out),
@@ -161,7 +177,8 @@ fn holders(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> R
     let host = args.host.as_deref().map(canonical).transpose()?;
     let mut page = first(door)?;
     if args.again || page.about.as_ref().is_none_or(|about| about.host != host) {
-        make(door, host.clone())?;
+        let which = serde_json::to_string(&WhichDead { host: host.clone() }).map_err(unread)?;
+        make(door, HOLDERS, which, "reads the archive")?;
         page = first(door)?;
     }
     let about = page.about.as_ref().filter(|about| about.host == host);
@@ -171,6 +188,30 @@ fn holders(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> R
         show::<HeldLink>(json, &page.items, std::mem::take(&mut is_first), out)?;
         let Some(next) = page.next.filter(|_| !page.items.is_empty()) else { return Ok(()) };
         page = get(door, &format!("{HOLDERS}?limit=1000&cursor={}", escaped_part(&next)))?;
+    }
+}
+
+const ACROSS: &str = "/api/v1/reports/near-duplicates/across";
+
+/// Shows near-duplicates of different domains; a job finds them first when there is no such report, or when that is asked for.
+fn across(json: bool, door: &Door, again: bool, out: &mut dyn Write) -> Result<(), CliError> {
+    let path = format!("{ACROSS}?limit=1000");
+    let mut page: AcrossReport = get(door, &path)?;
+    if again || page.about.is_none() {
+        make(door, ACROSS, String::new(), "compares texts")?;
+        page = get(door, &path)?;
+    }
+    let about = page.about.as_ref().ok_or_else(|| CliError::new("the report was removed meanwhile; ask again"))?;
+    let mut err = std::io::stderr();
+    let _ = writeln!(err, "as of {} ({} texts compared; --again makes it anew)", iso(about.made), about.texts);
+    if about.listed_cut || about.cut > 0 {
+        let _ = writeln!(err, "not all of them: {} comparisons were left out", about.cut);
+    }
+    let mut is_first = true;
+    loop {
+        show::<AcrossPage>(json, &page.items, std::mem::take(&mut is_first), out)?;
+        let Some(next) = page.next.filter(|_| !page.items.is_empty()) else { return Ok(()) };
+        page = get(door, &format!("{path}&cursor={}", escaped_part(&next)))?;
     }
 }
 
@@ -198,19 +239,17 @@ fn another(there: Option<&HoldersAbout>, host: Option<&str>) -> CliError {
 }
 
 /// Has the report made, and waits for it.
-fn make(door: &Door, host: Option<String>) -> Result<(), CliError> {
-    let which = WhichDead { host };
-    let body = serde_json::to_string(&which).map_err(unread)?;
-    let answer = block_on(send(door, Ask::post(HOLDERS, body)))?;
+fn make(door: &Door, path: &str, body: String, does: &str) -> Result<(), CliError> {
+    let answer = block_on(send(door, Ask::post(path, body)))?;
     let mut job: JobView = read(&answer)?;
     let mut err = std::io::stderr();
     let live = err.is_terminal();
-    let _ = writeln!(err, "job {} reads the archive; Ctrl-C leaves it to itself (`lycosa ctl jobs show {0}`)", job.id);
+    let _ = writeln!(err, "job {0} {does}; Ctrl-C leaves it to itself (`lycosa ctl jobs show {0}`)", job.id);
     while job.state == JobState::Running {
         std::thread::sleep(LOOK);
         job = get(door, &format!("/api/v1/jobs/{}", job.id))?;
         if live {
-            let _ = write!(err, "\r{} pages read, {} dead links on them", job.looked, job.changed);
+            let _ = write!(err, "\r{} looked at, {} found", job.looked, job.changed);
         }
     }
     if live {

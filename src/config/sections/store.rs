@@ -12,7 +12,7 @@ use crate::domain::statuses;
 use crate::warc::member::Compression;
 
 section! {
-    /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
+    /// `[dedup]`: the Bloom filter in front of the exact set of known URLs; near-duplicates.
     DedupSection {
         /// URLs the filter is sized for at first.
         bloom_urls: u64 = 1_000_000;
@@ -22,7 +22,24 @@ section! {
         bloom_bits: Option<u32> = None;
         /// Number of hashes; computed when absent.
         bloom_hashes: Option<u32> = None;
+        /// Whether near-duplicates are looked for.
+        near: NearMode = NearMode::Mark;
+        /// Whether a near-duplicate with the title of what it is near to is stored.
+        near_store: bool = true;
+        /// Whether its links are followed.
+        near_follow: bool = true;
     }
+}
+
+/// What becomes of near-duplicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NearMode {
+    /// They are marked.
+    #[default]
+    Mark,
+    /// They are not looked for.
+    Off,
 }
 
 impl DedupSection {

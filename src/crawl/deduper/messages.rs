@@ -95,6 +95,8 @@ pub struct Settled {
     pub epoch: u64,
     pub urls: Vec<UrlKey>,
     pub contents: Vec<ContentDigest>,
+    /// Pages that lead a group of near-duplicates.
+    pub leaders: Vec<UrlKey>,
 }
 
 /// Save the filter: nothing more is coming.

@@ -8,6 +8,7 @@
 mod filter;
 mod hop;
 mod messages;
+mod near;
 mod outbox;
 mod popular;
 mod requests;
@@ -34,7 +35,7 @@ use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::textprint::Shown;
 use crate::domain::traps::Finder;
-use crate::storage::keys::ContentKey;
+use crate::storage::keys::{ContentKey, SeenKey};
 use crate::storage::ledger::{Change, Ending, KnownUrl, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, DoneKind, PageRecord};
 use crate::storage::{StorageError, read};
@@ -59,6 +60,8 @@ pub struct Deduper {
     /// New URLs of pages not committed yet.
     pending: KeyMap<UrlKey, seen::Pending>,
     pending_contents: KeyMap<ContentDigest, ContentValue>,
+    /// Pages not committed yet that lead a group of near-duplicates.
+    pending_near: KeyMap<UrlKey, near::Leader>,
     epoch: u64,
     /// Of the rules that the popular URLs were found under.
     generation: u32,
@@ -76,6 +79,9 @@ struct Captured {
     records: Option<PageRecords>,
     first_with: Option<(ContentDigest, ContentValue)>,
     shown: Option<Shown>,
+    /// It is near to another page, and by the rules not stored; its links not followed.
+    unstored: bool,
+    unfollowed: bool,
 }
 
 impl Deduper {
@@ -88,6 +94,7 @@ impl Deduper {
             popular: Popular::default(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
+            pending_near: KeyMap::default(),
             tools: node.crawl.rules.archive_tools(),
             outbox: Outbox::default(),
             epoch,
@@ -132,6 +139,7 @@ impl Deduper {
         if now != self.epoch {
             self.pending.clear();
             self.pending_contents.clear();
+            self.pending_near.clear();
             self.popular = Popular::default(); // the database may have been opened again, and lack what was read then
             self.epoch = now;
         }
@@ -144,7 +152,7 @@ impl Deduper {
             Some(parts) => self.captured(*parts, &lease, &mut ending)?,
             None => Some(Captured::default()),
         };
-        let Some(Captured { record: mut capture, records, first_with, shown }) = captured else {
+        let Some(Captured { record: mut capture, records, first_with, shown, unfollowed, .. }) = captured else {
             return self.page(Parsed { begun, took, ..Parsed::bare(lease, permit, ending) });
         };
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
@@ -152,6 +160,9 @@ impl Deduper {
         let hop = self.hop_of(&links, &lease);
         let mut finder = self.finder_of(&lease, shown, hop.is_some());
         let (mut links, itself) = led_back(links, &lease);
+        if unfollowed {
+            links = near::not_followed(links, &lease);
+        }
         let by_http = self.by_http(&lease, &mut ending)?;
         let seeds = by_http.map(|(found, said)| {
             links = found;
@@ -188,16 +199,18 @@ impl Deduper {
     fn captured(&mut self, parts: PageParts, lease: &Lease, ending: &mut Ending) -> Result<Option<Captured>> {
         let PageParts { mut record, mut records, content, shown } = parts;
         self.node.faults.pass_url("deduper.content", &lease.url);
-        let mut first_with = None;
         let unchanged = record.how == DoneKind::NotModified;
-        let first = match unchanged {
+        let known = match unchanged {
             true => Some(self.unchanged_since(&record, lease)?),
-            false => self.known_content(content, &record, lease, &mut first_with)?,
+            false => self.known_content(content.filter(|_| record.bytes > 0))?,
         };
+        let is_new = known.is_none();
+        // The same text in another coding (gzip and plain) is stored whole: a revisit means an identical payload.
+        let first = known.filter(|first| unchanged || first.payload == record.payload_digest);
         let how = if unchanged { DoneKind::NotModified } else { DoneKind::Duplicate };
-        if let (Some(first), Some(built)) = (first, &mut records) {
+        if let (Some(first), Some(built)) = (&first, &mut records) {
             let checked = self.node.faults.check("deduper.revisit").map_err(|e| e.to_string());
-            let make = |()| self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string());
+            let make = |()| self.tools.make_revisit(built, first, how).map_err(|e| e.to_string());
             if let Err(e) = checked.and_then(make) {
                 self.node.spill_failed(&e);
                 log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
@@ -210,7 +223,33 @@ impl Deduper {
                 *ending = Ending::Done(DoneKind::Duplicate);
             }
         }
-        Ok(Some(Captured { record: Some(record), records, first_with, shown }))
+        let mut captured = Captured { record: Some(record), records, shown, ..Captured::default() };
+        // What is another page's byte by byte is that page's duplicate, and no near one.
+        let own = first.is_none_or(|first| first.first.seen() == seen_key(lease));
+        if own && matches!(ending, Ending::Done(how) if *how != DoneKind::Redirect) {
+            self.compare(&mut captured, lease)?;
+        }
+        self.note_content(&mut captured, content.filter(|_| is_new), lease, ending);
+        Ok(Some(captured))
+    }
+
+    /// The first page with a content is noted, unless it is left out of the archive as near to another.
+    fn note_content(
+        &mut self,
+        captured: &mut Captured,
+        content: Option<ContentDigest>,
+        lease: &Lease,
+        ending: &mut Ending,
+    ) {
+        let Some(record) = &mut captured.record else { return };
+        if captured.unstored {
+            (record.how, record.content, captured.records) = (DoneKind::Unstored, None, None);
+            *ending = Ending::Done(DoneKind::Unstored);
+        } else if let Some(digest) = content.filter(|_| record.bytes > 0) {
+            let value = content_of(record, lease, record.fetched);
+            self.pending_contents.insert(digest, value.clone());
+            captured.first_with = Some((digest, value));
+        }
     }
 
     /// Looks into the page for what its shape brought.
@@ -242,24 +281,11 @@ impl Deduper {
         Ok((before, LinkChange::default()))
     }
 
-    /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.
-    fn known_content(
-        &mut self,
-        content: Option<ContentDigest>,
-        record: &PageRecord,
-        lease: &Lease,
-        first_with: &mut Option<(ContentDigest, ContentValue)>,
-    ) -> Result<Option<ContentValue>> {
-        let Some(digest) = content.filter(|_| record.bytes > 0) else { return Ok(None) };
+    /// The first capture with a content, on disk or not committed yet.
+    fn known_content(&self, content: Option<ContentDigest>) -> Result<Option<ContentValue>> {
+        let Some(digest) = content else { return Ok(None) };
         let on_disk = read::content(&*self.node.storage, ContentKey::from(digest))?;
-        if let Some(first) = on_disk.or_else(|| self.pending_contents.get(&digest).cloned()) {
-            // The same text in another coding (gzip and plain) is stored whole: a revisit means an identical payload.
-            return Ok((first.payload == record.payload_digest).then_some(first));
-        }
-        let value = content_of(record, lease, record.fetched);
-        self.pending_contents.insert(digest, value.clone());
-        *first_with = Some((digest, value));
-        Ok(None)
+        Ok(on_disk.or_else(|| self.pending_contents.get(&digest).cloned()))
     }
 
     /// What a page that has not changed refers to: the first capture with its content, or its own last one.
@@ -291,8 +317,12 @@ impl Deduper {
 
 /// The content of a page, first captured then.
 fn content_of(record: &PageRecord, lease: &Lease, date: UnixMillis) -> ContentValue {
-    let first = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
+    let first = seen_key(lease).page(date);
     ContentValue { first, url: record.asked().into_owned(), date, payload: record.payload_digest }
+}
+
+fn seen_key(lease: &Lease) -> SeenKey {
+    lease.core().queue_key.host_crawl().url(lease.core().url_key)
 }
 
 /// Takes out the page itself, where its redirect leads back to it.
@@ -365,6 +395,9 @@ impl Handles<Settled> for Deduper {
         }
         for digest in &settled.contents {
             self.pending_contents.remove(digest);
+        }
+        for url in &settled.leaders {
+            self.pending_near.remove(url);
         }
     }
 }

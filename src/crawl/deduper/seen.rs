@@ -354,7 +354,7 @@ fn may_return(reason: Rejection, seed: bool) -> bool {
         // It depends on the rules and the path.
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
         R::Params | R::Redirects | R::Malformed | R::Blocked => true,
-        R::SitemapForeign | R::SitemapNesting | R::Nofollow => true, // found in another way
+        R::SitemapForeign | R::SitemapNesting | R::Nofollow | R::NearDuplicate => true, // found in another way
         R::NoNovelty | R::SelfLinking | R::Session | R::Permuted => true, // found from outside, or by other signs
         R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Address | R::Dropped => seed,
         R::Collision => false,

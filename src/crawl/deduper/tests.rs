@@ -49,9 +49,9 @@ fn what_was_settled_is_asked_of_the_disk_again() {
         assert_eq!(deduper.pending.len(), 1);
         let urls = vec![bench.node.prints.url(&bench.url("http://h.test/new"))];
         let over = deduper.epoch - 1;
-        deduper.handle(Settled { epoch: over, urls: urls.clone(), contents: Vec::new() }, ctx);
+        deduper.handle(Settled { epoch: over, urls: urls.clone(), contents: Vec::new(), leaders: Vec::new() }, ctx);
         assert_eq!(deduper.pending.len(), 1, "news of an epoch that is over");
-        deduper.handle(Settled { epoch: deduper.epoch, urls, contents: Vec::new() }, ctx);
+        deduper.handle(Settled { epoch: deduper.epoch, urls, contents: Vec::new(), leaders: Vec::new() }, ctx);
         assert_eq!(deduper.pending.len(), 0);
     });
 }

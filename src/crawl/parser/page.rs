@@ -249,7 +249,9 @@ fn after(last: Option<&PageRecord>, record: PageRecord) -> PageRecord {
     let Some(last) = last else { return record };
     if record.how != DoneKind::NotModified {
         let same = record.payload_digest == last.payload_digest && record.remarks.target == last.remarks.target;
-        return PageRecord { unchanged: if same { last.unchanged.saturating_add(1) } else { 0 }, ..record };
+        let near = last.remarks.near.clone().filter(|_| same);
+        let unchanged = if same { last.unchanged.saturating_add(1) } else { 0 };
+        return PageRecord { unchanged, remarks: Remarks { near, ..record.remarks }, ..record };
     }
     PageRecord {
         mime: last.mime.clone(),

@@ -29,6 +29,7 @@ use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::config::Sync;
 use crate::crawl::pulse::moved;
+use crate::domain::near::Near;
 use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
 use crate::domain::orders::HostOrders;
 use crate::domain::revisit::RequeueReason;
@@ -190,6 +191,7 @@ struct Written {
     hosts: Vec<HostNews>,
     urls: Vec<UrlKey>,
     contents: Vec<ContentDigest>,
+    leaders: Vec<UrlKey>,
     paces: Vec<(HostKey, Vec<u8>)>,
     ordered: Vec<(String, HostAt, HostOrders)>,
     again: Vec<RequeueReason>,
@@ -222,7 +224,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let leased = |key: &UrlKey| node.crawl.leases.contains(key);
     let each = node.crawl.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
-    let (mut paces, mut ordered, mut visits) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut leaders, mut paces, mut ordered, mut visits) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut again, mut late, mut reranked) = (Vec::new(), Vec::new(), 0);
     for commit in group.iter() {
         let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
@@ -238,6 +240,8 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
             contents.extend(page.first_with.iter().map(|(digest, _)| *digest));
+            let leads = page.capture.as_ref().is_some_and(|capture| capture.remarks.near == Some(Near::Leader));
+            leaders.extend(commit.lease.as_ref().filter(|_| leads).map(|lease| lease.core().url_key));
         }
         node.faults.check("store.applied")?;
     }
@@ -264,7 +268,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     }
     open.unsynced.extend(listed);
     scope_is_noted(node, &joined);
-    Ok(Written { hosts, urls, contents, paces, ordered, again, late, visits, reranked, epoch })
+    Ok(Written { hosts, urls, contents, leaders, paces, ordered, again, late, visits, reranked, epoch })
 }
 
 /// Appends a group's records and notes in each page where it stands; gives that place of each.
@@ -375,8 +379,8 @@ impl Written {
             }
         }
         node.faults.pass("store.told");
-        let (epoch, urls, contents) = (self.epoch, self.urls, self.contents);
-        node.mailboxes().deduper.tell(Settled { epoch, urls, contents });
+        let (epoch, urls, contents, leaders) = (self.epoch, self.urls, self.contents, self.leaders);
+        node.mailboxes().deduper.tell(Settled { epoch, urls, contents, leaders });
         node.mailboxes().frontier.tell(Committed { hosts: self.hosts, ended });
         node.crawl.progress.committed.send_modify(|n| *n += 1);
     }

@@ -39,6 +39,8 @@ pub struct TextPrint {
     pub sim: u64,
     /// Their number.
     pub features: u32,
+    /// Characters of all tokens.
+    pub letters: u32,
 }
 
 /// What a text says beyond the words of its page's URL.
@@ -102,6 +104,7 @@ impl Printer {
     pub fn new(of_url: &str) -> Self {
         let mut tokens = Tokens::default();
         tokens.find(&(percent_encoding::percent_decode_str(of_url).decode_utf8_lossy() + "\n"));
+        tokens.letters = 0;
         let mut words: SmallVec<[u64; 16]> = tokens.found.iter().copied().collect();
         words.sort_unstable();
         words.dedup();
@@ -134,7 +137,7 @@ impl Printer {
     pub fn finish(mut self) -> (Option<TextPrint>, Told) {
         self.part();
         self.take(); // the last token has ended
-        self.made.finish()
+        self.made.finish(self.tokens.letters)
     }
 }
 
@@ -184,7 +187,7 @@ impl Made {
         }
     }
 
-    fn finish(mut self) -> (Option<TextPrint>, Told) {
+    fn finish(mut self, letters: u32) -> (Option<TextPrint>, Told) {
         if (1..RUN).contains(&self.count) {
             let [first, second] = self.last;
             self.feature(first, second, 0);
@@ -198,7 +201,8 @@ impl Made {
         let [whole, words] = self.told;
         let told = Told { whole, words, vocabulary, numbers, many };
         let (sim, features) = self.planes.finish();
-        let print = TextPrint { whole: finished(self.whole, false), words: finished(self.words, false), sim, features };
+        let [whole, words] = [self.whole, self.words].map(|hash| finished(hash, false));
+        let print = TextPrint { whole, words, sim, features, letters };
         ((self.count > 0).then_some(print), told)
     }
 }

@@ -66,7 +66,8 @@ fn plain(text: &str) -> Option<TextPrint> {
     }
     let sim = counters.iter().enumerate().filter(|(_, n)| **n > 0).fold(0, |sim, (bit, _)| sim | 1 << bit);
     let words = digest(&|token| !token.chars().any(char::is_numeric));
-    Some(TextPrint { whole: digest(&|_| true), words, sim, features })
+    let letters = text.chars().filter(|c| c.is_alphanumeric()).count() as u32;
+    Some(TextPrint { whole: digest(&|_| true), words, sim, features, letters })
 }
 
 fn words(n: u64) -> String {

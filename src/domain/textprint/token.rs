@@ -13,6 +13,8 @@ const HIGH: u64 = 0x80 * EACH;
 pub(super) struct Tokens {
     /// Hashes: odd ones of tokens with a digit, even ones of words.
     pub found: Vec<u64>,
+    /// Characters of tokens so far: of very long texts as many as can be counted.
+    pub letters: u32,
     /// Where runs begin and end, in turns.
     edges: Vec<usize>,
 }
@@ -23,11 +25,15 @@ impl Tokens {
         self.find_edges(text.as_bytes());
         self.found.clear();
         let (runs, last) = self.edges.as_chunks::<2>();
+        let mut letters = 0;
         for [start, end] in runs {
-            let rest = hash_parts(text, *start, *end, &mut self.found);
-            hash_run(text, rest, *end, &mut self.found);
+            let rest = hash_parts(text, *start, *end, &mut self.found, &mut letters);
+            letters += hash_run(text, rest, *end, &mut self.found);
         }
-        last.first().map_or(text.len(), |start| hash_parts(text, *start, text.len(), &mut self.found))
+        let found = &mut self.found;
+        let done = last.first().map_or(text.len(), |start| hash_parts(text, *start, text.len(), found, &mut letters));
+        self.letters = self.letters.saturating_add(u32::try_from(letters).unwrap_or(u32::MAX));
+        done
     }
 
     fn find_edges(&mut self, bytes: &[u8]) {
@@ -62,18 +68,18 @@ fn digits_of(low: u64) -> u64 {
 }
 
 /// The first parts of a very long run; where the last begins.
-fn hash_parts(text: &str, mut start: usize, end: usize, found: &mut Vec<u64>) -> usize {
+fn hash_parts(text: &str, mut start: usize, end: usize, found: &mut Vec<u64>, letters: &mut usize) -> usize {
     while end - start > LONGEST {
         let cut = (start..start + LONGEST).rev().find(|at| text.is_char_boundary(at + 1));
         let next = cut.map_or(end, |at| at + 1);
-        hash_run(text, start, next, found);
+        *letters += hash_run(text, start, next, found);
         start = next;
     }
     start
 }
 
-/// The tokens of a run: one, when it is ASCII.
-fn hash_run(text: &str, start: usize, end: usize, found: &mut Vec<u64>) {
+/// The tokens of a run: one, when it is ASCII. Gives how many characters they have.
+fn hash_run(text: &str, start: usize, end: usize, found: &mut Vec<u64>) -> usize {
     let (mut hash, mut digits, mut at) = (0, 0, start);
     loop {
         let left = end - at;
@@ -85,7 +91,8 @@ fn hash_run(text: &str, start: usize, end: usize, found: &mut Vec<u64>) {
         digits |= digits_of(eight) & HIGH;
         hash = mixed(hash, lower_of(eight));
         if left <= 8 {
-            return found.push(finished(hash, digits != 0));
+            found.push(finished(hash, digits != 0));
+            return end - start;
         }
         at += 8;
     }
@@ -98,14 +105,15 @@ fn lower_of(eight: u64) -> u64 {
 
 /// The tokens of a run with characters that are not ASCII.
 #[inline(never)]
-fn hash_wide(run: &str, found: &mut Vec<u64>) {
-    let (mut token, mut digits) = (String::new(), false);
+fn hash_wide(run: &str, found: &mut Vec<u64>) -> usize {
+    let (mut token, mut digits, mut letters) = (String::new(), false, 0);
     for c in run.chars() {
         let (alone, belongs) = (stands_alone(c), c.is_alphanumeric());
         if alone || !belongs {
             end(&mut token, &mut digits, found);
         }
         if belongs {
+            letters += 1;
             token.extend(c.to_lowercase());
             digits |= c.is_numeric();
         }
@@ -114,6 +122,7 @@ fn hash_wide(run: &str, found: &mut Vec<u64>) {
         }
     }
     end(&mut token, &mut digits, found);
+    letters
 }
 
 fn end(token: &mut String, digits: &mut bool, found: &mut Vec<u64>) {

@@ -7,6 +7,7 @@
 //! | `pass`, `stream` | what every pass works with: findings, changes in bounded batches, records in key order |
 //! | `hosts`, `urls`, `queue` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
 //! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps, better ways that wait |
+//! | `near` | near-duplicates: leaders, members |
 //! | `files`, `archive` | WARC and CDXJ |
 //! | `feed` | entries of the feed, finished pages that have none |
 //! | `derived` | what is made of the feed |
@@ -29,6 +30,7 @@ mod judge;
 mod lines;
 mod lost;
 mod meta;
+mod near;
 mod pass;
 mod queue;
 mod report;
@@ -48,6 +50,8 @@ use crate::storage::{Storage, StorageError, read};
 
 pub use derived::Derived;
 pub use files::ArchivePlace;
+#[cfg(feature = "rocksdb")]
+pub(in crate::recovery) use near::of_no_group;
 use files::Files;
 use judge::Totals;
 #[cfg(feature = "rocksdb")]
@@ -158,6 +162,7 @@ impl Check {
         pass.flush()?;
         hosts::hosts(pass)?;
         pass.flush()?;
+        near::rows(pass)?;
         meta::contents(pass)?;
         meta::seeds(pass)?;
         feed::feed(pass)?;

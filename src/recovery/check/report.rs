@@ -47,6 +47,11 @@ rows! {
         FailedUnmarked = "failed_unmarked", "I2", "a kept failure that is not the state of its URL",
             "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
         ContentDangling = "content_dangling", "I3", "a content whose first capture is not there", "removes it";
+        NearDangling = "near_dangling", "I3",
+            "a row of near-duplicates that no newest capture calls for, or a capture said to be near to a page that nobody knows",
+            "removes the row; the capture is of no group any more";
+        NearMissing = "near_missing", "I3", "a page that leads a group of near-duplicates, or is of one, without its rows",
+            "writes them";
         HostNameless = "host_nameless", "I2", "a host with URLs whose name is not known",
             "writes the name when a URL of the host is found; else removes its queue";
         HostMisnamed = "host_misnamed", "I2", "a host whose name does not belong to its key",

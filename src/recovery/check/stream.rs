@@ -120,10 +120,10 @@ fn decode<T: Table>((raw, bytes): Pair) -> std::result::Result<Row<T>, (Vec<u8>,
 fn of_the_crawl(family: Family, key: &[u8]) -> bool {
     let at = match family {
         Family::Queue | Family::HostCounts | Family::Seen | Family::Pages | Family::Rejected => 10,
-        Family::Failed | Family::Nearer | Family::Seeds | Family::Visits => 10,
+        Family::Failed | Family::Nearer | Family::NearMembers | Family::Seeds | Family::Visits => 10,
         Family::Due | Family::Sitemaps => 18,
         Family::HostState | Family::Waiting | Family::Parked | Family::Content | Family::Robots => return true,
-        Family::VisitHosts | Family::Feed | Family::Meta => return true,
+        Family::VisitHosts | Family::Near | Family::Feed | Family::Meta => return true,
     };
     key.get(at..).is_some_and(|rest| rest.starts_with(&CrawlId::default().0.to_be_bytes()))
 }

@@ -6,7 +6,7 @@ use super::judge::mark_of_page;
 use super::lost::Want;
 use super::pass::Pass;
 use super::stream::{Row, TOGETHER};
-use super::{Fault, Note, Result, meta, queue, visits};
+use super::{Fault, Note, Result, meta, near, queue, visits};
 use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
@@ -192,6 +192,9 @@ fn kept(
 fn captured_there(pass: &mut Pass<'_>, key: SeenKey, at: UnixMillis, pages: &[Row<Pages>]) -> Result<()> {
     if let Some(page) = pages.iter().find(|page| page.key.captured.0 == at) {
         visits::there(pass, key, &page.value.url, at, page.value.next)?;
+        if pages.first().is_some_and(|first| first.key == page.key) {
+            near::placed(pass, key, page)?;
+        }
         return meta::sitemap_there(pass, key, page);
     }
     if let Some(page) = pages.first() {

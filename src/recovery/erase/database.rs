@@ -5,17 +5,19 @@ use std::path::Path;
 
 use super::{DATABASE, EraseError, Far, Host, Result, TABLES, Work};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::near::Near;
 use crate::domain::reason::Rejection;
 use crate::domain::refresh::Rate;
 use crate::domain::visit::Visit;
+use crate::recovery::check::of_no_group;
 use crate::storage::keys::{
-    ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
+    ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
 };
 use crate::storage::ledger::Ledger;
 use crate::storage::tables::{Content, Feed, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, Format, HostState, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
@@ -87,6 +89,13 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         Family::Waiting => WaitingKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
         Family::Parked | Family::VisitHosts => ParkedKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
         Family::Due | Family::Sitemaps => DueKey::decode(key).is_ok_and(|key| host.is_at(key.partition, key.host)),
+        Family::Near => NearValue::decode(value).is_ok_and(|row| {
+            let partition = NearKey::decode(key).map(|key| key.partition);
+            row.0.is_some_and(|leader| partition.is_ok_and(|partition| host.is_at(partition, leader.host)))
+        }),
+        Family::NearMembers => NearMemberKey::decode(key).is_ok_and(|key| {
+            host.is_at(key.partition, key.host) || host.is_at(key.partition, key.member_host)
+        }),
         Family::Content => ContentValue::decode(value).is_ok_and(|content| is_first(host, &content)),
         Family::Feed => match FeedEntry::decode(value) {
             Ok(entry) if host.is_at(entry.page.partition, entry.page.host) => {
@@ -198,7 +207,7 @@ impl Work<'_> {
         self.rewrite()
     }
 
-    /// Contents whose first capture is of the host get another one that has the same, or go.
+    /// Contents whose first capture is of the host get another one that has the same, or go; what is near to a text of it is of no group.
     fn contents(&mut self) -> Result<()> {
         let (storage, host) = (self.storage, self.host);
         let mut batch = Batch::new();
@@ -208,6 +217,10 @@ impl Work<'_> {
                 return Ok(());
             }
             let (Ok(key), Ok(page)) = (PageKey::decode(key), PageRecord::decode(value)) else { return Ok(()) };
+            let near = page.remarks.near.as_ref().and_then(Near::like);
+            if near.is_some_and(|(leader, _)| host.owns(leader)) {
+                batch.put::<Pages>(&key, &of_no_group(page.clone())); // its row goes with the leader's
+            }
             let Some(digest) = page.content.filter(|_| page.how == DoneKind::Stored) else { return Ok(()) };
             let content = ContentKey::from(digest);
             if read::content(storage, content)?.is_some_and(|first| is_first(host, &first)) {

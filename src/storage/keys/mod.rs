@@ -10,6 +10,8 @@ use std::cmp::Reverse;
 
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
+use crate::domain::host::registrable_domain;
+use crate::domain::near;
 use crate::domain::partition::Partition;
 use crate::domain::url::{PageUrl, Scheme};
 
@@ -199,6 +201,33 @@ fixed_key! {
 }
 
 fixed_key! {
+    /// `near`: a SimHash in one of four tables (`domain::near`). Within a domain and table by the SimHash as it stands there.
+    NearKey {
+        partition: Partition,
+        /// Key of the name of the registrable domain.
+        domain: HostKey,
+        /// 0 to 3.
+        table: u8,
+        /// Rotated by 16 bits for each table.
+        rotated: u64,
+    }
+}
+
+fixed_key! {
+    /// `near_members`: a page near the leader of a group, behind it.
+    NearMemberKey {
+        partition: Partition,
+        /// Host of the leader.
+        host: HostKey,
+        crawl: CrawlId,
+        /// The leader.
+        url: UrlKey,
+        member_host: HostKey,
+        member: UrlKey,
+    }
+}
+
+fixed_key! {
     /// `feed`: one entry; 1 is the first that ever was.
     FeedKey {
         number: u64,
@@ -238,6 +267,38 @@ impl HostAt {
     }
 }
 
+impl NearKey {
+    /// The place of a SimHash in one of the tables of a host's domain.
+    pub fn of(prints: &Fingerprinter, host: &str, table: u8, sim: u64) -> Self {
+        let domain = prints.host(registrable_domain(host));
+        Self { partition: Partition::of_host(host), domain, table, rotated: near::rotated(sim, table) }
+    }
+
+    /// The SimHash.
+    pub fn sim(self) -> u64 {
+        near::straight(self.rotated, self.table)
+    }
+
+    /// The place of the same SimHash in another table.
+    pub fn in_table(self, table: u8) -> Self {
+        Self { table, rotated: near::rotated(self.sim(), table), ..self }
+    }
+}
+
+impl NearMemberKey {
+    /// The leader.
+    pub fn leader(self) -> SeenKey {
+        let Self { partition, host, crawl, url, .. } = self;
+        SeenKey { partition, host, crawl, url }
+    }
+
+    /// The page that is near it.
+    pub fn page(self) -> SeenKey {
+        let Self { partition, crawl, member_host: host, member: url, .. } = self;
+        SeenKey { partition, host, crawl, url }
+    }
+}
+
 impl HostCrawl {
     /// One URL of this host and crawl.
     pub fn url(self, url: UrlKey) -> SeenKey {
@@ -266,6 +327,12 @@ impl SeenKey {
     pub fn visit(self, time: UnixMillis) -> VisitKey {
         let Self { partition, host, crawl, url } = self;
         VisitKey { partition, host, crawl, time, url }
+    }
+
+    /// A page near this one, which leads its group. Both are of one domain, and so of one partition.
+    pub fn near_member(self, member: Self) -> NearMemberKey {
+        let Self { partition, host, crawl, url } = self;
+        NearMemberKey { partition, host, crawl, url, member_host: member.host, member: member.url }
     }
 
     /// This URL in the row of retries and revisits.

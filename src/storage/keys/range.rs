@@ -1,6 +1,6 @@
 //! Bounds for scans.
 
-use super::{FeedKey, HostAt, HostCrawl, Key, SeenKey};
+use super::{FeedKey, HostAt, HostCrawl, Key, NearKey, SeenKey};
 use crate::base::time::UnixMillis;
 use crate::domain::partition::Partition;
 
@@ -67,6 +67,18 @@ impl KeyRange {
     /// `pages`: the captures of a URL, newest first.
     pub fn captures(url: SeenKey) -> Self {
         Self::prefix(url.encode())
+    }
+
+    /// `near`: what shares the block of this SimHash in its table.
+    pub fn near_block(near: NearKey) -> Self {
+        let mut prefix = near.encode();
+        prefix.truncate(NearKey::LEN - 6);
+        Self::prefix(prefix)
+    }
+
+    /// `near_members`: the pages of a group.
+    pub fn near_members(leader: SeenKey) -> Self {
+        Self::prefix(leader.encode())
     }
 
     /// `feed`: what follows `after`, up to and including `until`.

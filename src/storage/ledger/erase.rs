@@ -35,6 +35,7 @@ impl Ledger {
             let at = key.seen().host_crawl().host_at();
             self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_sub(page.bytes))?;
             self.no_visit(txn, key.seen(), page.next)?;
+            self.regroup(txn, key.seen(), Some(page), None)?;
             txn.delete::<Pages>(key);
         }
         Ok(())

@@ -10,6 +10,7 @@ mod erase;
 mod failures;
 mod feed;
 mod hosts;
+mod near;
 mod nearer;
 mod orders;
 mod ranks;
@@ -27,6 +28,7 @@ use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
+use crate::domain::near::Near;
 use crate::domain::priority::Priorities;
 use crate::domain::rank::{Place, Ranker};
 use crate::domain::reach::Reach;
@@ -48,6 +50,7 @@ pub use counts::counters;
 use counts::counters_of;
 use feed::Finished;
 use hosts::Hosts;
+pub use near::{NearPlace, rows_of};
 use refresh::Planned;
 pub use schedule::Scheduled;
 
@@ -238,7 +241,8 @@ impl Ledger {
             None => None,
         };
         self.note_sitemap(txn, seen, page, &state, (found, now));
-        self.store_capture(txn, page, seen, finished.as_ref().zip(planned))?;
+        let near = self.regroup_page(txn, seen, before, page)?;
+        self.store_capture(txn, page, seen, near, finished.as_ref().zip(planned))?;
         if let Some((digest, first)) = &page.first_with {
             txn.put::<Content>(&ContentKey::from(*digest), first);
         }
@@ -325,15 +329,17 @@ impl Ledger {
         txn: &mut Txn<'_>,
         page: &PageChange,
         seen: SeenKey,
+        near: Option<Near>,
         told: Option<(&Finished, Planned)>,
     ) -> Result<()> {
         let Some(capture) = page.record() else { return Ok(()) };
-        let kept = match told {
+        let mut kept = match told {
             Some((finished, Planned { habit, next })) => {
                 PageRecord { visit: finished.visit, habit, next, ..capture.clone() }
             }
             None => capture.clone(),
         };
+        kept.remarks.near = near;
         txn.put::<Pages>(&seen.page(capture.fetched), &kept);
         if page.capture.is_none() {
             return Ok(()); // the half of an earlier try, counted when it came

@@ -19,6 +19,9 @@ impl Ledger {
             return Ok(false);
         };
         self.uncapture(txn, lost, &page)?;
+        if !matches!(state, UrlState::Done { captured, .. } if captured != page.fetched) {
+            self.regroup(txn, seen, Some(&page), None)?; // else what was captured later has said where it belongs
+        }
         match state {
             UrlState::Done { captured, how, .. } if captured == page.fetched => {
                 self.no_sitemap(txn, seen, captured)?;

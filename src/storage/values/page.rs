@@ -10,8 +10,9 @@ use super::wire::fields;
 use crate::base::time::UnixMillis;
 use crate::domain::coded::codes;
 use crate::domain::cut::Cut;
-use crate::domain::fingerprint::ContentDigest;
+use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
+use crate::domain::near::Near;
 use crate::domain::note::Note;
 use crate::domain::refresh::Habit;
 use crate::domain::textprint::TextPrint;
@@ -72,6 +73,8 @@ fields! {
         usage: Option<String>,
         /// What the rules of `[[extract]]` found: a JSON object.
         extracted: Option<String>,
+        /// What it is among near-duplicates.
+        near: Option<Near>,
     }
 }
 
@@ -178,6 +181,23 @@ fields! {
         payload: [u8; 20],
     }
 }
+
+fields! {
+    /// A page whose text leads a group of near-duplicates.
+    #[derive(Copy, PartialOrd, Ord)]
+    NearLeader {
+        /// Its host.
+        host: HostKey,
+        /// Its URL.
+        url: UrlKey,
+        /// Distinct runs of words of its text.
+        features: u32,
+    }
+}
+
+/// The leader at its place in the first table; nothing in the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NearValue(pub Option<NearLeader>);
 
 fields! {
     /// A page committed since the last barrier, with all that is needed to queue it again.

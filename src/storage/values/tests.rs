@@ -67,7 +67,7 @@ fn page_record() -> PageRecord {
         depth: 1,
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
-        print: Some(TextPrint { whole: u64::MAX, words: 1 << 40, sim: 3, features: 300 }),
+        print: Some(TextPrint { whole: u64::MAX, words: 1 << 40, sim: 3, features: 300, letters: 1_700 }),
         visit: Visit::Little,
         habit: Habit { rate: Rate { ln: -3_500, weight: 128 }, links: 9, small: 4 },
         next: Some(UnixMillis(80)),

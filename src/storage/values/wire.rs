@@ -15,6 +15,7 @@ use crate::domain::priority::Weight;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::refresh::Habit;
 use crate::domain::revisit::RequeueReason;
+use crate::domain::near::Near;
 use crate::domain::textprint::TextPrint;
 use crate::domain::url::Scheme;
 use crate::domain::visit::Visit;
@@ -318,17 +319,47 @@ impl Wire for i16 {
     }
 }
 
-/// Three hashes of eight bytes each, then a number.
+/// Writes an enum as a tag of one byte and the fields of its variant.
+macro_rules! variants {
+    ($name:ident $what:literal { $($tag:literal => $variant:ident { $($field:ident),* },)* }) => {
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant { $($field),* } => {
+                        out.push($tag);
+                        $($field.put(out);)*
+                    })*
+                }
+            }
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+                Ok(match from.byte()? {
+                    $($tag => Self::$variant { $($field: Wire::read(from)?),* },)*
+                    _ => return Err(ValueError::Tag($what)),
+                })
+            }
+        }
+    };
+}
+
+variants! {
+    Near "place among near-duplicates" {
+        0 => Leader {},
+        1 => Like { url, distance },
+    }
+}
+
+/// Three hashes of eight bytes each, then two numbers.
 impl Wire for TextPrint {
     fn put(&self, out: &mut Vec<u8>) {
         [self.whole, self.words, self.sim].iter().for_each(|hash| out.extend(hash.to_be_bytes()));
         self.features.put(out);
+        self.letters.put(out);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         let mut hash = || from.array().map(u64::from_be_bytes);
         let (whole, words, sim) = (hash()?, hash()?, hash()?);
-        Ok(Self { whole, words, sim, features: Wire::read(from)? })
+        Ok(Self { whole, words, sim, features: Wire::read(from)?, letters: Wire::read(from)? })
     }
 }
 
@@ -374,28 +405,6 @@ macro_rules! fields {
         pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
 
         crate::storage::values::wire::fields_of!($name { $($field),* });
-    };
-}
-
-/// Writes an enum as a tag of one byte and the fields of its variant.
-macro_rules! variants {
-    ($name:ident $what:literal { $($tag:literal => $variant:ident { $($field:ident),* },)* }) => {
-        impl Wire for $name {
-            fn put(&self, out: &mut Vec<u8>) {
-                match self {
-                    $(Self::$variant { $($field),* } => {
-                        out.push($tag);
-                        $($field.put(out);)*
-                    })*
-                }
-            }
-            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-                Ok(match from.byte()? {
-                    $($tag => Self::$variant { $($field: Wire::read(from)?),* },)*
-                    _ => return Err(ValueError::Tag($what)),
-                })
-            }
-        }
     };
 }
 

@@ -18,6 +18,7 @@
 //! | `lycosa_links_refused_total` | counter | `reason` |
 //! | `lycosa_page_notes_total` | counter | `note` ([`Note`](crate::domain::note::Note)) |
 //! | `lycosa_pages_stored_total`, `lycosa_revisits_total`, `lycosa_received_bytes_total` | counter | |
+//! | `lycosa_near_duplicates_total`, `lycosa_near_cut_total` | counter | |
 //! | `lycosa_sitemaps_total` | counter | `result`: done, cut, malformed |
 //! | `lycosa_sitemap_urls_total` | counter | |
 //! | `lycosa_visits_total` | counter | `visit` ([`Visit`](crate::domain::visit::Visit)) |

@@ -56,6 +56,12 @@ metrics! {
         stored: Counter = counter("lycosa_pages_stored", "Answers stored in full");
         revisits: Counter = counter("lycosa_revisits", "Answers with known or unchanged content, stored as references");
         visits: Each<Counter> = counters_of::<Visit>("lycosa_visits", "Pages finished, by what their visit brought: the kind of the entry in the feed");
+        near: Counter = counter(
+            "lycosa_near_duplicates", "Pages whose text was found to be near to that of another page of their domain"
+        );
+        near_cut: Counter = counter(
+            "lycosa_near_cut", "Blocks of texts with more leaders than are looked at, where a near one may have been missed"
+        );
         received: Counter = counter_in("lycosa_received", "Bytes of the bodies of captures, as received", Unit::Bytes);
         in_hand: Each<Gauge> = gauges("lycosa_in_flight", "Requests on the wire, and pages being parsed", STAGES);
         phases: Each<Histogram> =
@@ -143,6 +149,16 @@ impl Metrics {
     /// A page is finished.
     pub fn visit(&self, visit: Visit) {
         count(&self.0.pages.visits, visit);
+    }
+
+    /// A page was found to be near to another one.
+    pub fn near_duplicate(&self) {
+        one_more(&self.0.pages.near);
+    }
+
+    /// So many blocks had more leaders than were looked at.
+    pub fn near_cut(&self, blocks: u64) {
+        self.0.pages.near_cut.inc_by(blocks);
     }
 
     /// A body of so many bytes was captured.

@@ -29,6 +29,8 @@ fn counts_gauges_and_times_appear_under_the_names_of_the_interface() {
     m.disk_free(1, 42);
     m.sink("search", (7, true), [5, 2, 3]);
     m.received(10);
+    m.near_duplicate();
+    m.near_cut(2);
     m.publish(&StatusSnapshot {
         crawl: "default".into(),
         waiting: 9,

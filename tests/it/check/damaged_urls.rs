@@ -2,12 +2,28 @@
 
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::ContentDigest;
+use lycosa::domain::near::Near;
+use lycosa::domain::note::Note;
 use lycosa::domain::reach::Reach;
 use lycosa::recovery::check::Fault;
+use lycosa::storage::keys::NearKey;
 use lycosa::storage::tables;
 use lycosa::storage::values::{QueueEntry, UrlState};
+use lycosa::storage::{MemoryStorage, read};
 
 use super::{Named, all, done_page, queued, remove, stored, write};
+
+/// The first row of a leader whose URL is done.
+fn done_leader(storage: &MemoryStorage) -> NearKey {
+    let is_done = |(key, row): &(NearKey, lycosa::storage::values::NearValue)| {
+        let leader = row.0?;
+        let at = lycosa::storage::keys::HostAt { partition: key.partition, host: leader.host };
+        let seen = at.crawl(lycosa::domain::fingerprint::CrawlId::default()).url(leader.url);
+        let state = read::seen_state(storage, seen).unwrap();
+        matches!(state, Some(UrlState::Done { .. })).then_some(*key)
+    };
+    all::<tables::Near>(storage).iter().find_map(is_done).expect("the fixture has one")
+}
 
 /// Each alone.
 pub const ALL: &[Named] = &[
@@ -141,6 +157,49 @@ pub const ALL: &[Named] = &[
         "a rejected URL's mark is gone",
         |s, _| remove::<tables::Seen>(s, &all::<tables::Rejected>(s)[0].0),
         &[Fault::RejectedUnmarked, Fault::Counters],
+    ),
+    (
+        "a row of a leader of near-duplicates is gone",
+        |s, _| {
+            let third = all::<tables::Near>(s).into_iter().find(|(key, _)| key.table == 2).unwrap().0;
+            remove::<tables::Near>(s, &third);
+        },
+        &[Fault::NearMissing],
+    ),
+    (
+        "a leader of near-duplicates is in no table",
+        |s, _| {
+            let first = done_leader(s);
+            (0..4).for_each(|table| remove::<tables::Near>(s, &first.in_table(table)));
+        },
+        &[Fault::NearMissing],
+    ),
+    (
+        "a row of near-duplicates is nobody's",
+        |s, _| {
+            let (key, value) = all::<tables::Near>(s).into_iter().find(|(key, _)| key.table == 0).unwrap();
+            let other = NearKey { rotated: !key.rotated, ..key };
+            write(s, |b| b.put::<tables::Near>(&other, &value));
+        },
+        &[Fault::NearDangling],
+    ),
+    (
+        "a page is said to be near to one that nobody knows",
+        |s, _| {
+            let (key, mut page) = done_page(s);
+            page.remarks.near = Some(Near::Like { url: "http://nobody.test/".into(), distance: 1 });
+            page.remarks.notes = vec![Note::NearDuplicate];
+            write(s, |b| b.put::<tables::Pages>(&key, &page));
+        },
+        &[Fault::NearDangling],
+    ),
+    (
+        "a page stands in a group of which it is not",
+        |s, _| {
+            let seen = done_page(s).0.seen();
+            write(s, |b| b.put::<tables::NearMembers>(&seen.near_member(seen), &()));
+        },
+        &[Fault::NearDangling],
     ),
     (
         "a content names a capture that is not there",

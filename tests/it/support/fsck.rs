@@ -60,6 +60,8 @@ pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: b
     found.better_ways_are_of_done_pages(storage);
     found.the_feed_says_what_became_of_every_page(storage);
     found.contents_point_to_captures(storage);
+    let near = super::near::problems(storage, &found.prints, &found.seen, &found.pages);
+    near.iter().for_each(|problem| found.wrong("near-duplicates", problem));
     if let Some(folder) = folder {
         found.captures_are_in_the_archive(folder, again);
         found.lines_are_one_a_finished_url(again);

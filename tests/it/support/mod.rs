@@ -10,6 +10,7 @@ pub mod fsck;
 mod live;
 mod log;
 mod looker;
+mod near;
 mod sandbox;
 
 pub use audit::{Manners, check_manners};

@@ -2,7 +2,6 @@
 //!
 //! Memory holds the keys of the dead URLs, half a million at most; what is found is sorted in temporary files.
 
-mod result;
 mod walk;
 
 use std::iter::from_fn;
@@ -14,6 +13,7 @@ use crate::admin::ControlError;
 use crate::admin::commit::{chunks, reading};
 use crate::admin::holders::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::jobs::JobView;
+use crate::admin::kept::{KeptPage, Writing, page};
 use crate::admin::orders::command::Named;
 use crate::admin::paging::Paging;
 use crate::base::sort::{Sorted, Sorter};
@@ -24,7 +24,6 @@ use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::tables::Failed;
 use crate::storage::values::FailedValue;
 use crate::storage::{Storage, read};
-use result::Writing;
 use walk::{Walk, is_of, page_of, sources};
 
 const KIND: &str = "dead-link-holders";
@@ -38,7 +37,8 @@ const CHUNK: usize = 250;
 /// # Errors
 /// A paging that makes no sense, or a report that cannot be read.
 pub fn held(node: &Node, paging: &Paging) -> Result<HoldersPage, ControlError> {
-    result::page(&node.crawl.rules.settings.store.data_dir, paging)
+    let KeptPage { about, items, next } = page(&node.crawl.rules.settings.store.data_dir, paging)?;
+    Ok(HoldersPage { about, items, next })
 }
 
 /// Starts the job that makes the report anew, unless it runs already. One at a time: two would write the same report.

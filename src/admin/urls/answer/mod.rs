@@ -243,6 +243,10 @@ fn way_out(reason: &str) -> &'static str {
              `lycosa ctl urls readmit --reason nofollow` queues all of these; for a site of your own there is \
              politeness.respect_nofollow = false"
         }
+        "near_duplicate" => {
+            "the page it was found on says what another page says, and dedup.near_follow = false; `lycosa ctl urls readmit --reason \
+             near_duplicate` queues all of these"
+        }
         _ => advice(reason),
     }
 }

@@ -2,6 +2,7 @@
 
 mod again;
 mod feed;
+mod near;
 mod nearer;
 mod ranks;
 mod refresh;

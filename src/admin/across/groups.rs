@@ -1,0 +1,234 @@
+//! Groups among very many texts, in memory that does not grow with them but by a bit each: texts are numbered in a file, and for each of the
+//! four tables their SimHashes are sorted outside of memory, so that those which share a block stand together.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::base::sort::{Sorted, Sorter};
+use crate::domain::near::{Sketch, TABLES, bits, block, rotated, straight};
+
+/// Texts of one block that are compared with each that follows them.
+const WINDOW: usize = 1_024;
+/// Bytes of a text in the file: what is compared of it, its domain, and what names its page.
+const WIDTH: usize = 12 + 8 + 22;
+
+/// A text: what is compared of it, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    pub sketch: Sketch,
+    pub domain: [u8; 8],
+    /// What names its page, for whoever asks.
+    pub page: [u8; 22],
+}
+
+impl Text {
+    fn bytes(&self) -> [u8; WIDTH] {
+        let mut out = [0; WIDTH];
+        let parts = [&self.sketch.sim.to_be_bytes()[..], &self.sketch.features.to_be_bytes(), &self.domain, &self.page];
+        let all = parts.into_iter().flatten().copied();
+        out.iter_mut().zip(all).for_each(|(to, from)| *to = from);
+        out
+    }
+
+    fn of(bytes: &[u8; WIDTH]) -> Option<Self> {
+        let (sim, rest) = bytes.split_first_chunk::<8>()?;
+        let (features, rest) = rest.split_first_chunk::<4>()?;
+        let (domain, rest) = rest.split_first_chunk::<8>()?;
+        let sketch = Sketch { sim: u64::from_be_bytes(*sim), features: u32::from_be_bytes(*features) };
+        Some(Self { sketch, domain: *domain, page: *rest.first_chunk()? })
+    }
+}
+
+/// Texts in the order in which they come.
+pub(super) struct Texts {
+    file: BufWriter<File>,
+    pub count: u64,
+}
+
+impl Texts {
+    pub fn new(dir: &Path) -> io::Result<Self> {
+        Ok(Self { file: BufWriter::new(tempfile::tempfile_in(dir)?), count: 0 })
+    }
+
+    pub fn push(&mut self, text: &Text) -> io::Result<()> {
+        self.count += 1;
+        self.file.write_all(&text.bytes())
+    }
+
+    pub fn end(self) -> io::Result<Written> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(Written { file, count: self.count })
+    }
+}
+
+/// The same, to be read.
+pub(super) struct Written {
+    file: File,
+    count: u64,
+}
+
+impl Written {
+    pub fn get(&mut self, number: u64) -> io::Result<Text> {
+        self.file.seek(SeekFrom::Start(number * WIDTH as u64))?;
+        let mut bytes = [0; WIDTH];
+        self.file.read_exact(&mut bytes)?;
+        Text::of(&bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// The SimHashes as a table has them, each with the number of its text.
+    fn table(&mut self, table: u8, dir: &Path) -> io::Result<Sorted> {
+        self.file.rewind()?;
+        let (mut reader, mut sorter) = (BufReader::new(&self.file), Sorter::new(dir));
+        for number in 0..self.count {
+            let mut bytes = [0; WIDTH];
+            reader.read_exact(&mut bytes)?;
+            let text = Text::of(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+            sorter.push(&[rotated(text.sketch.sim, table).to_be_bytes(), number.to_be_bytes()].concat())?;
+        }
+        sorter.sorted()
+    }
+}
+
+/// What was found: numbers of texts and how far apart, in the order of the leaders.
+pub(super) struct Groups {
+    pub pairs: Sorted,
+    pub cut: u64,
+}
+
+/// The next number in a record.
+fn number(record: &mut &[u8]) -> Option<u64> {
+    let (number, rest) = record.split_first_chunk()?;
+    *record = rest;
+    Some(u64::from_be_bytes(*number))
+}
+
+/// Finds the groups. The first of near texts leads, and a text near a leader leads nobody. `step` is asked now and then whether to go on.
+///
+/// # Errors
+/// A file cannot be written or read, or `step` says so.
+pub(super) fn groups<E: From<io::Error>>(
+    texts: &mut Written,
+    dir: &Path,
+    mut step: impl FnMut(u64) -> Result<(), E>,
+) -> Result<Groups, E> {
+    let (mut close, mut cut) = (Sorter::new(dir), 0);
+    for table in 0..TABLES {
+        let mut rows = texts.table(table, dir)?;
+        let mut window: VecDeque<(u64, u64)> = VecDeque::new();
+        while let Some(record) = rows.next_record()? {
+            let mut rest = &record[..];
+            let Some((row, nth)) = number(&mut rest).zip(number(&mut rest)) else { continue };
+            let sim = straight(row, table);
+            if window.back().is_some_and(|(other, _)| block(*other, table) != block(sim, table)) {
+                window.clear();
+            }
+            for (other, before) in &window {
+                // Two that share a block in several tables are compared in the first of them.
+                let shared = (0..table).any(|table| block(*other, table) == block(sim, table));
+                if let Some(distance) = bits(*other, sim).filter(|_| !shared) {
+                    let (first, later) = (nth.min(*before), nth.max(*before));
+                    close.push(&[&later.to_be_bytes()[..], &[distance], &first.to_be_bytes()].concat())?;
+                }
+            }
+            window.push_back((sim, nth));
+            if window.len() > WINDOW {
+                window.pop_front();
+                cut += 1;
+            }
+            step(1)?;
+        }
+    }
+    Ok(Groups { pairs: led(texts, close.sorted()?, dir, step)?, cut })
+}
+
+/// Who follows whom, of pairs sorted by the later text, then by how close they are.
+fn led<E: From<io::Error>>(
+    texts: &mut Written,
+    mut close: Sorted,
+    dir: &Path,
+    mut step: impl FnMut(u64) -> Result<(), E>,
+) -> Result<Sorted, E> {
+    let mut follows = vec![0_u64; usize::try_from(texts.count.div_ceil(64)).unwrap_or_default()];
+    let is_set = |follows: &[u64], nth: u64| {
+        let word = usize::try_from(nth / 64).ok().and_then(|at| follows.get(at));
+        word.is_some_and(|word| word >> (nth % 64) & 1 == 1)
+    };
+    let mut out = Sorter::new(dir);
+    while let Some(record) = close.next_record()? {
+        let mut rest = &record[..];
+        let Some(later) = number(&mut rest) else { continue };
+        let Some((distance, mut rest)) = rest.split_first() else { continue };
+        let Some(first) = number(&mut rest) else { continue };
+        if is_set(&follows, later) || is_set(&follows, first) {
+            continue;
+        }
+        let (one, other) = (texts.get(first)?, texts.get(later)?);
+        if one.domain != other.domain && one.sketch.distance(other.sketch).is_some() {
+            let word = usize::try_from(later / 64).ok().and_then(|at| follows.get_mut(at));
+            word.into_iter().for_each(|word| *word |= 1 << (later % 64));
+            out.push(&[&first.to_be_bytes()[..], &[*distance], &later.to_be_bytes()].concat())?;
+        }
+        step(0)?;
+    }
+    Ok(out.sorted()?)
+}
+
+/// A leader, who follows it, and how far they are apart.
+pub(super) fn pair(record: &[u8]) -> Option<(u64, u64, u8)> {
+    let mut rest = record;
+    let leader = number(&mut rest)?;
+    let (distance, mut rest) = rest.split_first()?;
+    Some((leader, number(&mut rest)?, *distance))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found(all: &[Text]) -> Vec<(u64, u64, u8)> {
+        let dir = tempfile::tempdir().unwrap();
+        let mut texts = Texts::new(dir.path()).unwrap();
+        all.iter().for_each(|text| texts.push(text).unwrap());
+        let mut written = texts.end().unwrap();
+        assert!(all.iter().zip(0..).all(|(text, nth)| written.get(nth).unwrap() == *text));
+        let mut groups = groups(&mut written, dir.path(), |_| Ok::<(), io::Error>(())).unwrap();
+        assert_eq!(groups.cut, 0);
+        let mut pairs = Vec::new();
+        while let Some(record) = groups.pairs.next_record().unwrap() {
+            pairs.push(pair(&record).unwrap());
+        }
+        pairs
+    }
+
+    /// The same by a look at all that came before.
+    fn by_force(all: &[Text]) -> Vec<(u64, u64, u8)> {
+        let mut pairs: Vec<(u64, u64, u8)> = Vec::new();
+        for (later, text) in (0..).zip(all) {
+            let leads = |nth: u64| !pairs.iter().any(|(_, follows, _)| *follows == nth);
+            let before = (0..later).zip(all).filter(|(nth, other)| leads(*nth) && other.domain != text.domain);
+            let near = before.filter_map(|(nth, other)| Some((other.sketch.distance(text.sketch)?, nth)));
+            pairs.extend(near.min().map(|(distance, first)| (first, later, distance)));
+        }
+        pairs.sort_unstable_by_key(|(first, later, distance)| (*first, *distance, *later));
+        pairs
+    }
+
+    proptest! {
+        #[test]
+        fn groups_are_those_that_a_look_at_every_pair_finds(
+            all in prop::collection::vec((0..4_u64, prop::collection::vec(0..64_u32, 0..5), 0..5_u8, 95..102_u32), 0..40),
+        ) {
+            let text = |(of, flipped, domain, features): (u64, Vec<u32>, u8, u32)| {
+                let sim = (of + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let sim = flipped.into_iter().fold(sim, |sim, bit| sim ^ 1 << bit);
+                Text { sketch: Sketch { sim, features }, domain: [domain; 8], page: [7; 22] }
+            };
+            let all: Vec<Text> = all.into_iter().map(text).collect();
+            prop_assert_eq!(found(&all), by_force(&all));
+        }
+    }
+}
