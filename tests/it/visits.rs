@@ -73,7 +73,8 @@ fn a_visit_is_told_before_it_comes_reckoned_anew_on_demand_and_made_at_once() {
     let one = |path: &str| desk.get(&format!("/api/v1/schedule?url=http://a.test{path}"));
     assert!(one("/a/1")["schedule"]["answer"].as_str().unwrap().contains("cycle is off"), "{}", one("/a/1"));
     assert_eq!(desk.get("/api/v1/schedule/due?host=a.test")["items"], json!([]));
-    let (status, answer) = desk.send("PATCH", "/api/v1/settings", r#"{"refresh.cycle": "adapt", "refresh.pace": "1d"}"#);
+    let (status, answer) =
+        desk.send("PATCH", "/api/v1/settings", r#"{"refresh.cycle": "adapt", "refresh.pace": "1d"}"#);
     assert_eq!(status, 200, "{answer}");
     let job = |path: &str, body: &str| {
         let (status, job) = desk.send("POST", path, body);
@@ -100,7 +101,9 @@ fn a_visit_is_told_before_it_comes_reckoned_anew_on_demand_and_made_at_once() {
     let fresh = job("/api/v1/reports/freshness", "");
     assert_eq!(fresh["result"]["lines"][0]["pages"], 4, "{fresh}");
     assert_eq!(job("/api/v1/urls/visit", r#"{"pattern": "/a/"}"#)["result"]["queued"], 2);
-    live.until("the visits", |s| times(&site, "/a/1") == 2 && times(&site, "/a/2") == 2 && s.waiting + s.processing == 0);
+    live.until("the visits", |s| {
+        times(&site, "/a/1") == 2 && times(&site, "/a/2") == 2 && s.waiting + s.processing == 0
+    });
     assert_eq!(job("/api/v1/urls/visit", r#"{"urls": ["http://a.test/b/1"]}"#)["result"]["queued"], 1);
     live.until("the visit", |s| times(&site, "/b/1") == 2 && s.waiting + s.processing == 0);
     let (status, refused) = desk.send("POST", "/api/v1/urls/visit", "{}");

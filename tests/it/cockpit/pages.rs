@@ -105,7 +105,8 @@ fn a_snapshot_gives_the_bytes_the_text_and_a_look_without_scripts() {
     let sandbox = in_front_of(&site);
     let live = crawled(&sandbox);
     let desk = Desk::of(&live);
-    let get = |path: &str, form: &str| desk.ask("GET", &format!("/api/v1/snapshot?url=http://a.test/{path}&as={form}"), "");
+    let get =
+        |path: &str, form: &str| desk.ask("GET", &format!("/api/v1/snapshot?url=http://a.test/{path}&as={form}"), "");
     for path in ["page", "copy"] {
         // One of the two is a revisit, whose bytes stand in the record of the other.
         let (status, head, body) = get(path, "stored");
@@ -131,7 +132,7 @@ fn a_snapshot_gives_the_bytes_the_text_and_a_look_without_scripts() {
     assert!(head.contains("content-type: text/plain") && body.starts_with(b"<script>"), "{head}");
     assert_eq!(get("bytes", "stored").2, b"%PDF-1.7 <script>x</script>");
     for form in ["text", "rendered"] {
-        let (status, problem) = desk.json("GET", &format!("/api/v1/snapshot?url=http://a.test/bytes&as={form}"), "");
+        let (status, problem) = desk.json("GET", &format!("/api/v1/snapshot?url=http://a.test/bytes&as={form}"));
         assert!(status == 415 && problem["detail"].as_str().unwrap().contains("as=stored"), "{problem}");
     }
     assert_eq!(desk.json("GET", "/api/v1/snapshot?url=http://a.test/never").0, 404);
