@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::config::SeedSection;
 use crate::domain::priority::Weight;
+use crate::domain::refresh::Cycle;
 use crate::domain::url::with_schemes;
 use crate::recovery::checkpoint::manifest::Summary;
 use crate::recovery::checkpoint::shelf::Listing;
@@ -40,6 +41,10 @@ pub struct NewSeed {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schema(max_items = 16)]
     pub tags: Vec<String>,
+    /// When pages that go back to it are visited again: `off`, a duration, fields of cron, or `adapt`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(value_type = Option<String>, example = "6h")]
+    pub cycle: Option<Cycle>,
     /// Its URL was written without a scheme.
     #[serde(skip)]
     pub guessed: bool,
@@ -64,8 +69,8 @@ impl From<String> for NewSeed {
 
 impl From<SeedSection> for NewSeed {
     fn from(seed: SeedSection) -> Self {
-        let SeedSection { url, rank, weight, max_depth, tags, guessed } = seed;
-        Self { url, rank, weight, max_depth, tags, guessed }
+        let SeedSection { url, rank, weight, max_depth, tags, cycle, guessed } = seed;
+        Self { url, rank, weight, max_depth, tags, cycle, guessed }
     }
 }
 

@@ -43,7 +43,7 @@ impl NodeControl {
         let mut known = HashSet::new();
         let live = node.crawl.live();
         for seed in seeds {
-            let NewSeed { url: text, rank, weight, max_depth, tags, guessed } = seed.into().with_scheme();
+            let NewSeed { url: text, rank, weight, max_depth, tags, cycle, guessed } = seed.into().with_scheme();
             if let Some(reason) = login_refused(&text) {
                 report.rejected.push(RejectedSeed { url: without_credentials(&text), reason });
                 continue;
@@ -53,7 +53,7 @@ impl NodeControl {
                     let added = node.clock.date();
                     report.guessed.extend(guessed.then(|| url.as_str().to_owned()));
                     let canonical = url.as_str().to_owned();
-                    let said = SeedValue { url: canonical, added, rank, weight, max_depth, tags, guessed };
+                    let said = SeedValue { url: canonical, added, rank, weight, max_depth, tags, cycle, guessed };
                     good.push((url, said));
                 }
                 Ok(_) => {}

@@ -10,6 +10,7 @@ use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
+use crate::domain::refresh::Refresh;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
 use crate::storage::keys::KeyRange;
@@ -107,7 +108,7 @@ impl Rules {
             keep_rejected: self.settings.scope.record_rejected,
             generation: node.crawl.live.generation(),
             max_depth: node.crawl.live().settings.max_depth(),
-            refresh: node.crawl.live().settings.refresh_rules(),
+            refresh: Refresh { of_seeds: node.crawl.counters().seed_cycles, ..node.crawl.live().settings.refresh_rules() },
             priorities: node.crawl.live().priorities.clone(),
         }
     }

@@ -21,9 +21,9 @@ fn unread(error: StorageError) -> ControlError {
 
 fn seed(node: &Node, (key, seed): (SeenKey, SeedValue)) -> Result<SeedLine> {
     let (state, reason) = state_of(read::seen_state(&*node.storage, key).map_err(unread)?);
-    let SeedValue { url, added, rank, weight, max_depth, tags, guessed: _ } = seed;
+    let SeedValue { url, added, rank, weight, max_depth, tags, cycle, guessed: _ } = seed;
     let (state, reason) = (json_name(state), reason.map(str::to_owned));
-    Ok(SeedLine { url, state, reason, added, rank, weight, max_depth, tags })
+    Ok(SeedLine { url, state, reason, added, rank, weight, max_depth, tags, cycle })
 }
 
 pub(in crate::admin) fn dead_link(failed: FailedValue) -> DeadLink {

@@ -7,6 +7,7 @@ use crate::admin::csv::Row;
 use crate::admin::orders::OrdersView;
 use crate::base::time::UnixMillis;
 use crate::domain::priority::Weight;
+use crate::domain::refresh::Cycle;
 
 /// A URL that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -49,6 +50,9 @@ pub struct SeedLine {
     pub max_depth: Option<u16>,
     /// What it is called.
     pub tags: Vec<String>,
+    /// When pages that go back to it are visited again.
+    #[schema(value_type = Option<String>)]
+    pub cycle: Option<Cycle>,
 }
 
 /// A host.
@@ -95,7 +99,7 @@ impl Row for DeadLink {
 }
 
 impl Row for SeedLine {
-    const NAMES: &'static [&'static str] = &["url", "state", "reason", "added", "rank", "weight", "max_depth", "tags"];
+    const NAMES: &'static [&'static str] = &["url", "state", "reason", "added", "rank", "weight", "max_depth", "tags", "cycle"];
 }
 
 impl Row for HostLine {

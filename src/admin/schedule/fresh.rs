@@ -12,7 +12,7 @@ use crate::admin::commit::{chunks, reading};
 use crate::admin::jobs::JobView;
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
-use crate::domain::refresh::{About, Cycle, Rate};
+use crate::domain::refresh::{About, Rate};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::read;
@@ -64,13 +64,9 @@ fn work(node: &Node, job: &Job) -> Result<Value, JobError> {
                 continue;
             }
             let host = PageUrl::from_canonical(&page.url).map(|url| url.host().to_owned()).unwrap_or_default();
-            let about = About { url: &page.url, host: &host, mime: page.mime.as_deref(), tags: &[] };
+            let about = About { url: &page.url, host: &host, mime: page.mime.as_deref(), ..About::default() };
             let plan = refresh.plan(&about, date);
-            let rule = match (plan.rule, plan.cycle) {
-                (Some(rule), _) => format!("rule {rule}"),
-                (None, Cycle::Off) => "no rule, cycle off".to_owned(),
-                (None, cycle) => format!("no rule, cycle {cycle}"),
-            };
+            let rule = format!("{}: {}", plan.by, plan.cycle);
             let depth =
                 if page.depth < DEPTHS { format!("depth {}", page.depth) } else { format!("depth {DEPTHS} and more") };
             let since = date.since(page.fetched).as_secs_f64();

@@ -34,8 +34,8 @@ pub struct ScheduleView {
     pub last_ms: u64,
     /// Its cycle: `off`, a duration, fields of cron, or `adapt`.
     pub cycle: String,
-    /// Number of the rule of `[[schedule]]` that says so, from 1 on; none when `[refresh]` does.
-    pub rule: Option<usize>,
+    /// Who says so: `rule 1 of [[schedule]]`, `its seed`, `refresh.cycle`.
+    pub by: String,
     /// Mean time between two of its changes, as it was told so far, in seconds.
     pub changes_every_seconds: f64,
     /// Captures that are kept of it, at most 16 looked at.

@@ -44,13 +44,13 @@ pub(in crate::admin) fn of(node: &Node, key: SeenKey) -> std::result::Result<Opt
     let changes = captures.iter().filter(|(_, page)| page.visit == Visit::Changed).count();
     let until_done = node.crawl.live().settings.crawl.until_done;
     let answer = sentence(&scheduled, (captures.len(), changes), (date, until_done));
-    let Scheduled { next, last, cycle, rule, habit, weight, stretch, .. } = scheduled;
+    let Scheduled { next, last, cycle, by, habit, weight, stretch, .. } = scheduled;
     Ok(Some(ScheduleView {
         answer,
         next_ms: next.map(|next| next.0),
         last_ms: last.0,
         cycle,
-        rule,
+        by: by.to_string(),
         changes_every_seconds: habit.rate.every().as_secs_f64(),
         visits: captures.len(),
         changes,
@@ -61,7 +61,7 @@ pub(in crate::admin) fn of(node: &Node, key: SeenKey) -> std::result::Result<Opt
 }
 
 fn sentence(s: &Scheduled, (visits, changes): (usize, usize), (date, until_done): (UnixMillis, bool)) -> String {
-    let by = s.rule.map_or("refresh.cycle".to_owned(), |rule| format!("rule {rule} of [[schedule]]"));
+    let by = s.by;
     let told = || {
         format!(
             "{} in {}: about every {}",

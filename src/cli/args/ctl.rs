@@ -17,6 +17,7 @@ use crate::cli::ctl::snapshot::SnapshotArgs;
 use crate::cli::ctl::urls::UrlsCommand;
 use crate::cli::diff::Which;
 use crate::domain::priority::Weight;
+use crate::domain::refresh::Cycle;
 
 /// Arguments of `lycosa ctl`.
 #[derive(Clone, Debug, Args)]
@@ -188,4 +189,7 @@ pub struct SeedSaid {
     /// What they are called in the lines of crawl.jsonl; may be given several times
     #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
+    /// When pages that go back to them are visited again: off, a duration, fields of cron, adapt
+    #[arg(long, value_name = "CYCLE")]
+    pub cycle: Option<Cycle>,
 }

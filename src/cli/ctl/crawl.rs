@@ -248,12 +248,12 @@ pub(super) fn waits(command: &CtlCommand) -> bool {
 
 /// Seeds as the endpoint takes them.
 fn seeds(urls: Vec<String>, said: &SeedSaid) -> String {
-    let SeedSaid { rank, weight, max_depth, tags } = said;
-    if rank.is_none() && weight.is_none() && max_depth.is_none() && tags.is_empty() {
+    let SeedSaid { rank, weight, max_depth, tags, cycle } = said;
+    if *said == SeedSaid::default() {
         return urls.join("\n");
     }
     let said =
-        NewSeed { rank: *rank, weight: *weight, max_depth: *max_depth, tags: tags.clone(), ..NewSeed::default() };
+        NewSeed { rank: *rank, weight: *weight, max_depth: *max_depth, tags: tags.clone(), cycle: cycle.clone(), ..NewSeed::default() };
     let seed = |url| NewSeed { url, ..said.clone() };
     json!({ "seeds": urls.into_iter().map(seed).collect::<Vec<NewSeed>>() }).to_string()
 }

@@ -7,6 +7,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::domain::priority::Weight;
+use crate::domain::refresh::Cycle;
 
 /// One of `crawl.seeds`. In the file a URL alone is a text; serde's own form (`remote`) is the one with braces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct SeedSection {
     /// What it is called in the lines of `crawl.jsonl` of pages that go back to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// When pages that go back to it are visited again: as `refresh.cycle`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<Cycle>,
     /// Its URL was written without a scheme: https, and http when https does not answer. Not part of the file form.
     #[serde(skip)]
     pub guessed: bool,
@@ -44,7 +48,7 @@ impl AsRef<str> for SeedSection {
 
 impl Serialize for SeedSection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.rank.is_none() && self.weight.is_none() && self.max_depth.is_none() && self.tags.is_empty() {
+        if self.rank.is_none() && self.weight.is_none() && self.max_depth.is_none() && self.tags.is_empty() && self.cycle.is_none() {
             return serializer.serialize_str(&self.url);
         }
         Self::serialize(self, serializer)

@@ -13,7 +13,7 @@ use super::rate::Rate;
 use crate::base::time::UnixMillis;
 
 /// When a page is visited again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Cycle {
     /// Never.
@@ -34,6 +34,8 @@ pub struct Clock {
     cron: Cron,
     zone: Tz,
 }
+
+impl Eq for Clock {}
 
 impl PartialEq for Clock {
     fn eq(&self, other: &Self) -> bool {

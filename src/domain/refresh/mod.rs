@@ -19,7 +19,7 @@ use crate::domain::visit::Visit;
 pub use cycle::{Cycle, CycleError};
 pub use interval::Pace;
 pub use rate::{Found, Rate};
-pub use schedule::{About, Chosen, Plan, Rule};
+pub use schedule::{About, By, Chosen, Plan, Rule};
 
 /// So many visits in a row that brought only a little or numbers make a page restless: it has a clock, a counter, a box that turns.
 const RESTLESS: u8 = 4;
@@ -123,6 +123,8 @@ pub struct Refresh {
     pub max_rate: Option<f64>,
     /// Rules for some pages; the first that fits holds.
     pub rules: Vec<Rule>,
+    /// A seed has a cycle of its own.
+    pub of_seeds: bool,
 }
 
 /// How a page ended at its last visit.
@@ -139,13 +141,14 @@ pub enum Ended {
 impl Refresh {
     /// True when no page is ever visited again.
     pub fn is_off(&self) -> bool {
-        self.cycle == Cycle::Off && self.rules.iter().all(|rule| matches!(rule.cycle, None | Some(Cycle::Off)))
+        !self.of_seeds && self.cycle == Cycle::Off && self.rules.iter().all(|rule| matches!(rule.cycle, None | Some(Cycle::Off)))
     }
 
     /// What holds for a page at this date.
-    pub fn plan(&self, about: &About<'_>, date: UnixMillis) -> Plan<'_> {
-        let Self { cycle, pace, heed, rules, .. } = self;
-        let all = Plan { cycle, pace: *pace, heed: *heed, weight: 1.0, rule: None, opens: None };
+    pub fn plan<'r>(&'r self, about: &About<'r>, date: UnixMillis) -> Plan<'r> {
+        let Self { pace, heed, rules, .. } = self;
+        let (cycle, by) = about.of_seed.map_or((&self.cycle, By::Refresh), |cycle| (cycle, By::Seed));
+        let all = Plan { cycle, pace: *pace, heed: *heed, weight: 1.0, by, opens: None };
         all.with(rules, about, date)
     }
 

@@ -35,6 +35,8 @@ pub struct About<'a> {
     pub mime: Option<&'a str>,
     /// Tags of the seed that it goes back to.
     pub tags: &'a [String],
+    /// The cycle of that seed's pages, where one was named with it.
+    pub of_seed: Option<&'a Cycle>,
 }
 
 /// One rule.
@@ -54,6 +56,27 @@ pub struct Rule {
     pub heed: Option<Heed>,
 }
 
+/// Who says what the cycle of a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A rule of `[[schedule]]`, by its number from 1 on.
+    Rule(usize),
+    /// What was said of its seed.
+    Seed,
+    /// `refresh.cycle`.
+    Refresh,
+}
+
+impl std::fmt::Display for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rule(number) => write!(f, "rule {number} of [[schedule]]"),
+            Self::Seed => f.write_str("its seed"),
+            Self::Refresh => f.write_str("refresh.cycle"),
+        }
+    }
+}
+
 /// What holds for a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<'r> {
@@ -65,8 +88,8 @@ pub struct Plan<'r> {
     pub heed: Heed,
     /// A factor of its weight.
     pub weight: f64,
-    /// Number of the rule that says so, from 1 on.
-    pub rule: Option<usize>,
+    /// Who says so.
+    pub by: By,
     /// When a rule that it fits begins to hold.
     pub opens: Option<UnixMillis>,
 }
@@ -97,7 +120,7 @@ impl<'r> Plan<'r> {
             self.pace.min = rule.min.unwrap_or(self.pace.min);
             self.pace.max = rule.max.unwrap_or(self.pace.max).max(self.pace.min);
             self.heed = rule.heed.unwrap_or(self.heed);
-            (self.weight, self.rule) = (rule.weight.unwrap_or(1.0), Some(number));
+            (self.weight, self.by) = (rule.weight.unwrap_or(1.0), By::Rule(number));
             break;
         }
         self
@@ -116,7 +139,7 @@ mod tests {
 
     fn plan<'r>(rules: &'r [Rule], about: &About<'_>, date: u64) -> Plan<'r> {
         const OFF: &Cycle = &Cycle::Off;
-        let all = Plan { cycle: OFF, pace: Pace::default(), heed: Heed::Text, weight: 1.0, rule: None, opens: None };
+        let all = Plan { cycle: OFF, pace: Pace::default(), heed: Heed::Text, weight: 1.0, by: By::Refresh, opens: None };
         all.with(rules, about, UnixMillis(date))
     }
 
@@ -136,8 +159,9 @@ mod tests {
             ("http://a.h.test/old/1", "a.h.test", Some("text/html"), &tags[..], Some(3)),
             ("http://a.h.test/old/1", "a.h.test", None, &tags[..1], None),
         ] {
-            let about = About { url, host, mime, tags };
-            assert_eq!(plan(&rules, &about, 0).rule, wanted, "{about:?}");
+            let about = About { url, host, mime, tags, of_seed: None };
+            let wanted = wanted.map_or(By::Refresh, By::Rule);
+            assert_eq!(plan(&rules, &about, 0).by, wanted, "{about:?}");
         }
     }
 
@@ -146,7 +170,7 @@ mod tests {
         let (from, until) = (Some(UnixMillis(100)), Some(UnixMillis(200)));
         let rules = [rule(Chosen { from, until, ..Chosen::default() }, 1), rule(Chosen::default(), 9)];
         let of = |date| plan(&rules, &About::default(), date);
-        assert_eq!([99, 100, 199, 200].map(|date| of(date).rule), [Some(2), Some(1), Some(1), Some(2)]);
+        assert_eq!([99, 100, 199, 200].map(|date| of(date).by), [2, 1, 1, 2].map(By::Rule));
         assert_eq!([99, 100, 200].map(|date| of(date).opens), [Some(UnixMillis(100)), None, None]);
     }
 }

@@ -98,6 +98,8 @@ impl Ledger {
     /// The storage's own.
     pub fn open(storage: &dyn Storage, rules: LedgerRules) -> Result<Self> {
         let counters = counters(storage, rules.crawl)?;
+        let refresh = Refresh { of_seeds: counters.seed_cycles, ..rules.refresh };
+        let rules = LedgerRules { refresh, ..rules };
         Ok(Self {
             hosts: Hosts::new(rules.crawl),
             seeds: ranks::Seeds::default(),
@@ -110,6 +112,7 @@ impl Ledger {
 
     /// Rules of this generation hold, with this limit of depth and these visits.
     pub fn rules_are(&mut self, generation: u32, max_depth: Option<u16>, refresh: Refresh) {
+        let refresh = Refresh { of_seeds: self.counters.seed_cycles, ..refresh };
         (self.rules.generation, self.rules.max_depth, self.rules.refresh) = (generation, max_depth, refresh);
     }
 

@@ -52,21 +52,18 @@ impl LedgerRules {
     pub(super) fn weight_for_visits(
         &self,
         txn: &Txn<'_>,
-        seen: SeenKey,
-        (url, depth, origin): (&str, u16, Option<&str>),
+        (seen, seed): (SeenKey, Option<&SeedValue>),
+        (url, depth): (&str, u16),
         (said, links): (f64, f64),
     ) -> Result<f64> {
-        let seed = PageUrl::from_canonical(origin.unwrap_or(url)).ok();
-        let key = seed.map(|seed| SeenKey::of(&self.prints, self.crawl, &seed));
-        let seed = key.map(|key| txn.get::<Table>(&key)).transpose()?.flatten();
         let HostCounts { done, repeats, errors, .. } = txn.get::<Counts>(&seen.host_crawl())?.unwrap_or_default();
         let page = Page {
             depth,
             host: host_of(url),
             url: &|| Some(url.to_owned()),
             quality: quality(done, repeats, errors),
-            seed: seed.as_ref().and_then(|seed| seed.weight),
-            tags: seed.as_ref().map_or(&[], |seed| &seed.tags),
+            seed: seed.and_then(|seed| seed.weight),
+            tags: seed.map_or(&[], |seed| &seed.tags),
             priority: None,
         };
         let Factors { depth, seed, host, quality, rule, .. } = self.priorities.factors(&self.ranker, &page);

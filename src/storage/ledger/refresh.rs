@@ -43,7 +43,8 @@ impl Ledger {
         let (record, last) = (page.record(), finished.last.as_ref());
         let Some(known) = record.or(last) else { return Ok(Planned::default()) };
         let about = Page::of(known);
-        let heed = self.rules.refresh.plan(&about.about(&self.rules.tags(txn, about)?), now).heed;
+        let seed = self.rules.seed_of(txn, about)?;
+        let heed = self.rules.refresh.plan(&about.about(seed.as_ref()), now).heed;
         let habit = match (record, last) {
             (Some(record), None) => {
                 let host = self.hosts.rate(txn, at)?;
@@ -73,7 +74,7 @@ impl Ledger {
         };
         let stretch = self.hosts.visits(txn, at)?.stretched();
         let about = failed.as_ref().map_or(about, Page::given_up);
-        let next = self.rules.schedule(txn, seen, (about, &habit, visited), (stretch, now))?.next;
+        let next = self.rules.schedule(txn, (seen, seed.as_ref()), (about, &habit, visited), (stretch, now))?.next;
         if let Some(next) = next {
             self.put_visit(txn, seen, (visited.0, next))?;
         }
@@ -86,7 +87,8 @@ impl Ledger {
     /// When a page is visited next by the rules of today.
     fn next_of(&mut self, txn: &Txn<'_>, seen: SeenKey, last: &Last, date: UnixMillis) -> Result<Option<UnixMillis>> {
         let stretch = self.hosts.visits(txn, seen.host_crawl().host_at())?.stretched();
-        Ok(self.rules.schedule(txn, seen, last.parts(), (stretch, date))?.next)
+        let seed = self.rules.seed_of(txn, last.parts().0)?;
+        Ok(self.rules.schedule(txn, (seen, seed.as_ref()), last.parts(), (stretch, date))?.next)
     }
 
     /// The row of a page goes to another time.

@@ -3,13 +3,13 @@
 
 use super::{LedgerRules, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::refresh::{About, Cycle, Ended, Habit};
+use crate::domain::refresh::{About, By, Cycle, Ended, Habit};
 use crate::domain::statuses::is_gone;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{PageKey, SeenKey};
 use crate::storage::tables::{Failed, HostCounts, Pages, Seeds, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{FailedValue, PageRecord, UrlState};
+use crate::storage::values::{FailedValue, PageRecord, SeedValue, UrlState};
 
 /// A page whose next visit is reckoned.
 #[derive(Clone, Copy)]
@@ -34,8 +34,12 @@ impl<'p> Page<'p> {
     }
 
     /// What rules ask of it.
-    pub fn about(self, tags: &'p [String]) -> About<'p> {
-        About { url: self.url, host: host_of(self.url), mime: self.mime, tags }
+    pub fn about<'r>(self, seed: Option<&'r SeedValue>) -> About<'r>
+    where
+        'p: 'r,
+    {
+        let (tags, of_seed) = seed.map_or((&[][..], None), |seed| (&seed.tags[..], seed.cycle.as_ref()));
+        About { url: self.url, host: host_of(self.url), mime: self.mime, tags, of_seed }
     }
 }
 
@@ -96,8 +100,8 @@ pub struct Scheduled {
     pub ended: Ended,
     /// Its cycle, as written.
     pub cycle: String,
-    /// Number of the rule of `[[schedule]]` that says so, from 1 on.
-    pub rule: Option<usize>,
+    /// Who says so.
+    pub by: By,
     /// What is known of its changes.
     pub habit: Habit,
     /// Its weight, with all factors.
@@ -111,27 +115,26 @@ pub(super) struct Reckoned<'r> {
     pub next: Option<UnixMillis>,
     weight: f64,
     cycle: &'r Cycle,
-    rule: Option<usize>,
+    by: By,
 }
 
 impl LedgerRules {
     /// When a page is visited next that stands so, by these rules at this date.
-    pub(super) fn schedule(
-        &self,
+    pub(super) fn schedule<'r>(
+        &'r self,
         txn: &Txn<'_>,
-        seen: SeenKey,
-        (page, habit, visited): (Page<'_>, &Habit, (UnixMillis, Ended)),
+        (seen, seed): (SeenKey, Option<&'r SeedValue>),
+        (page, habit, visited): (Page<'r>, &Habit, (UnixMillis, Ended)),
         (stretch, date): (f64, UnixMillis),
-    ) -> Result<Reckoned<'_>> {
-        let tags = self.tags(txn, page)?;
-        let plan = self.refresh.plan(&page.about(&tags), date);
+    ) -> Result<Reckoned<'r>> {
+        let plan = self.refresh.plan(&page.about(seed), date);
         let links = f64::from(habit.links) / 8.0;
         let weight = match plan.cycle {
             Cycle::Off => 1.0,
-            _ => self.weight_for_visits(txn, seen, (page.url, page.depth, page.origin), (plan.weight, links))?,
+            _ => self.weight_for_visits(txn, (seen, seed), (page.url, page.depth), (plan.weight, links))?,
         };
         let next = plan.next(visited, habit, (weight, stretch), &seen.url.0);
-        Ok(Reckoned { next: next.filter(|_| !page.sitemap), weight, cycle: plan.cycle, rule: plan.rule }) // a sitemap has a row of its own
+        Ok(Reckoned { next: next.filter(|_| !page.sitemap), weight, cycle: plan.cycle, by: plan.by }) // a sitemap has a row of its own
     }
 
     /// When a URL is visited next; none while it waits, was turned away, or never was answered.
@@ -143,19 +146,20 @@ impl LedgerRules {
         let counts = txn.get::<HostCounts>(&seen.host_crawl())?.unwrap_or_default();
         let stretch = counts.visits.stretched();
         let (_, habit, (visited, ended)) = last.parts();
-        let Reckoned { weight, cycle, rule, .. } = self.schedule(txn, seen, last.parts(), (stretch, date))?;
+        let seed = self.seed_of(txn, last.parts().0)?;
+        let reckoned = self.schedule(txn, (seen, seed.as_ref()), last.parts(), (stretch, date))?;
+        let Reckoned { weight, cycle, by, .. } = reckoned;
         let (next, cycle) = (last.next(), cycle.to_string());
-        Ok(Some(Scheduled { next, last: visited, ended, cycle, rule, habit: *habit, weight, stretch }))
+        Ok(Some(Scheduled { next, last: visited, ended, cycle, by, habit: *habit, weight, stretch }))
     }
 
-    /// Tags of the seed that a page goes back to, where a rule asks for them.
-    pub(super) fn tags(&self, txn: &Txn<'_>, page: Page<'_>) -> Result<Vec<String>> {
-        if self.refresh.rules.iter().all(|rule| rule.chosen.tags.is_empty()) {
-            return Ok(Vec::new());
+    /// What was said of the seed that a page goes back to, where visits can depend on it.
+    pub(super) fn seed_of(&self, txn: &Txn<'_>, page: Page<'_>) -> Result<Option<SeedValue>> {
+        if self.refresh.is_off() {
+            return Ok(None);
         }
-        let Ok(seed) = PageUrl::from_canonical(page.origin.unwrap_or(page.url)) else { return Ok(Vec::new()) };
-        let key = SeenKey::of(&self.prints, self.crawl, &seed);
-        Ok(txn.get::<Seeds>(&key)?.map(|seed| seed.tags).unwrap_or_default())
+        let Ok(seed) = PageUrl::from_canonical(page.origin.unwrap_or(page.url)) else { return Ok(None) };
+        txn.get::<Seeds>(&SeenKey::of(&self.prints, self.crawl, &seed))
     }
 }
 

@@ -18,6 +18,8 @@ impl Ledger {
                 let added = known.map_or(now, |known| known.added);
                 txn.put::<Seeds>(&key, &SeedValue { added, ..seed.clone() });
                 self.seeds.said(&seed.url);
+                self.counters.seed_cycles |= seed.cycle.is_some();
+                self.rules.refresh.of_seeds = self.counters.seed_cycles;
             }
         }
         Ok(())

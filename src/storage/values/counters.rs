@@ -101,6 +101,8 @@ fields! {
         nearer: u64,
         /// A URL was too deep once by the way it was found, whatever became of it: from then on better ways are followed at once.
         too_deep: bool,
+        /// A seed with a cycle of its own was added once.
+        seed_cycles: bool,
         /// Captures and bytes by media type: the first `TYPES` that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
         #[serde(flatten)]

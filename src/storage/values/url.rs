@@ -7,6 +7,7 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::priority::Weight;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::refresh::Cycle;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::{PageUrl, Scheme, UrlError};
 
@@ -286,6 +287,8 @@ fields! {
         max_depth: Option<u16>,
         /// What it is called.
         tags: Vec<String>,
+        /// When pages that go back to it are visited again.
+        cycle: Option<Cycle>,
         /// It was written without a scheme: http is asked when https does not answer.
         guessed: bool,
     }
@@ -294,6 +297,6 @@ fields! {
 impl SeedValue {
     /// True when something was said of it by its name.
     pub fn says(&self) -> bool {
-        self.rank.is_some() || self.weight.is_some() || self.max_depth.is_some() || !self.tags.is_empty()
+        self.rank.is_some() || self.weight.is_some() || self.max_depth.is_some() || !self.tags.is_empty() || self.cycle.is_some()
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::priority::Weight;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::refresh::Habit;
+use crate::domain::refresh::{Cycle, Habit};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::near::Near;
 use crate::domain::textprint::TextPrint;
@@ -111,6 +111,17 @@ macro_rules! smaller_numbers {
     )*};
 }
 smaller_numbers!(u16, u32);
+
+/// As it is written in settings.
+impl Wire for Cycle {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.to_string().put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        String::read(from)?.parse().map_err(|_| ValueError::Tag("cycle"))
+    }
+}
 
 impl Wire for Weight {
     fn put(&self, out: &mut Vec<u8>) {
