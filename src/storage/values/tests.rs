@@ -16,7 +16,7 @@ use crate::domain::partition::Partition;
 use crate::domain::priority::Weight;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::refresh::{Habit, Rate};
+use crate::domain::refresh::{Cycle, Habit, Rate};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::robots::RobotsCopy;
 use crate::domain::textprint::TextPrint;
@@ -142,7 +142,7 @@ fn failed() -> FailedValue {
 
 fn seed() -> SeedValue {
     let (url, added, tags) = ("u".to_owned(), UnixMillis(1), vec!["a".to_owned()]);
-    SeedValue { url, added, rank: Some(7), weight: Weight::from_hundredths(250), max_depth: None, tags, guessed: true }
+    SeedValue { url, added, rank: Some(7), weight: Weight::from_hundredths(250), max_depth: None, tags, cycle: None, guessed: true }
 }
 
 fn robots(text: &[u8]) -> RobotsValue {
@@ -519,6 +519,6 @@ proptest! {
         hundredths in 0_u16..12_000,
     ) {
         let weight = Weight::from_hundredths(hundredths);
-        sample(SeedValue { url, added: UnixMillis(added), rank, weight, max_depth, tags, guessed });
+        sample(SeedValue { url, added: UnixMillis(added), rank, weight, max_depth, tags, cycle: Some(Cycle::Adapt), guessed });
     }
 }

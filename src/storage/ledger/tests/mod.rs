@@ -321,6 +321,7 @@ fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
         weight: None,
         max_depth: None,
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        cycle: None,
         guessed: false,
     };
     let links = |new: &[NewUrl], seed| LinkChange { new: new.to_vec(), seeds: vec![seed], ..LinkChange::default() };

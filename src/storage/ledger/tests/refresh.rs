@@ -143,6 +143,35 @@ fn a_longer_cycle_moves_the_row_when_its_time_comes() {
 }
 
 #[test]
+fn pages_that_go_back_to_a_seed_with_a_cycle_come_back_though_cycles_are_off() {
+    let mut bench = refreshing("off");
+    let seed = bench.find("http://h.test/", 0);
+    let said = SeedValue {
+        url: seed.url.as_str().to_owned(),
+        added: UnixMillis(1),
+        rank: None,
+        weight: None,
+        max_depth: None,
+        tags: Vec::new(),
+        cycle: Some("2h".parse().unwrap()),
+        guessed: false,
+    };
+    bench.commit(&[Change::Links(Box::new(LinkChange { seeds: vec![said], ..LinkChange::default() }))]);
+    let mut capture = |path: &str, origin: Option<&str>| {
+        let url = bench.find(&format!("http://h.test{path}"), 1);
+        let mut capture = PageRecord::new(&url.url, UnixMillis(1_000), DoneKind::Stored);
+        (capture.status, capture.origin) = (200, origin.map(str::to_owned));
+        let Change::Page(page) = bare(&url, Ending::Done(DoneKind::Stored)) else { panic!("a page") };
+        bench.commit(&[Change::Page(Box::new(PageChange { status: Some(200), capture: Some(capture), ..*page }))]);
+        bench.newest(&url).next
+    };
+    let next = capture("/a", Some("http://h.test/")).unwrap();
+    assert!(next.0.abs_diff(1_000 + 2 * HOUR) <= HOUR / 10, "{next:?}");
+    assert_eq!(capture("/b", Some("http://other.test/")), None);
+    bench.is_sound();
+}
+
+#[test]
 fn other_rules_and_back_leave_every_row_as_it_was_and_nothing_is_queued() {
     let mut bench = refreshing("adapt");
     let urls: Vec<_> = (0..40).map(|n| bench.find(&format!("http://h{}.test/{n}", n % 3), n % 6)).collect();
