@@ -371,7 +371,7 @@ mod tests {
             let queued: [u64; RANKS] = std::array::from_fn(|rank| {
                 queue.iter().filter(|(of, _)| usize::from(*of) == rank).count() as u64
             });
-            let turn = (turns.until_turn() == 0).then(|| turns.ranks(&queued)).unwrap_or_default();
+            let turn = if turns.until_turn() == 0 { turns.ranks(&queued) } else { Vec::new() };
             let taken = match turn.first() {
                 Some(rank) => queue.range((*rank, 0)..).next().copied(),
                 None => queue.first().copied(),
@@ -429,8 +429,7 @@ mod tests {
             (0..=before).for_each(|_| web.put(0, rank));
             let target = (rank, before);
             let (mut leases, mut idle, mut coming) = (0, 0, arrivals.iter().cycle());
-            loop {
-                let Some(host) = web.next_host() else { break };
+            while let Some(host) = web.next_host() {
                 idle = if host == 0 { 0 } else { idle + 1 };
                 prop_assert!(idle <= 128 * 3, "its host is passed over");
                 for _ in 0..quantum {

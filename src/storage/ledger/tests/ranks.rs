@@ -217,3 +217,27 @@ proptest! {
         prop_assert_eq!(bench.queue(), before);
     }
 }
+
+#[test]
+fn for_visits_a_page_has_the_weight_of_its_depth_seed_host_and_rules() {
+    let mut bench = best();
+    let seed = NewUrl::seed(new("http://b.test/", 0).url);
+    let said = LinkChange { new: vec![seed.clone()], ..seed_said(&seed, None, weight(4.0), &["x"]) };
+    bench.commit(&[of_links(said)]);
+    let rules = vec![rule(&["/first"], &[], Says::Rank(0)), rule(&[], &["x"], Says::Weight(weight(0.5).unwrap()))];
+    bench.rules_of_importance(HostWeights::new([("*.test", weight(2.0))]), rules);
+    let weighs = |url: &str, depth, origin, said| {
+        let seen = bench.ledger.seen_key(&new(url, depth).url);
+        bench.ledger.rules.weight_for_visits(&Txn::new(&bench.storage), seen, (url, depth, origin), said).unwrap()
+    };
+    for (url, depth, origin, said, expected) in [
+        ("http://a.test/p", 2, Some("http://b.test/"), (1.0, 0.0), 4.0), // 5/5 · 4 · 2 · 1/2
+        ("http://a.test/p", 2, Some("http://b.test/"), (0.5, 1.0), 4.0),
+        ("http://a.test/p", 2, Some("http://other.test/"), (1.0, 0.0), 2.0),
+        ("http://a.test/first", 2, Some("http://b.test/"), (1.0, 0.0), 8.0),
+        ("http://b.test/", 0, None, (1.0, 0.0), 8.0),
+        ("http://other/", 2, None, (1.0, 0.0), 1.0),
+    ] {
+        assert!((weighs(url, depth, origin, said) - expected).abs() < 1e-9, "{url} {origin:?} {said:?}");
+    }
+}
