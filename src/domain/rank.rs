@@ -347,7 +347,13 @@ mod tests {
     impl Web {
         fn new(draws: u64, served: u64) -> Self {
             let turns = [Turns::after(served); 3];
-            Self { chooser: RankChooser { draws }, turns, queues: Default::default(), came: Default::default(), orders: [0, 1, 2] }
+            Self {
+                chooser: RankChooser { draws },
+                turns,
+                queues: Default::default(),
+                came: Default::default(),
+                orders: [0, 1, 2],
+            }
         }
 
         fn put(&mut self, host: usize, rank: u8) {
@@ -368,9 +374,8 @@ mod tests {
 
         fn lease(&mut self, host: usize) -> Option<(u8, u64)> {
             let (queue, turns) = (&mut self.queues[host], &mut self.turns[host]);
-            let queued: [u64; RANKS] = std::array::from_fn(|rank| {
-                queue.iter().filter(|(of, _)| usize::from(*of) == rank).count() as u64
-            });
+            let queued: [u64; RANKS] =
+                std::array::from_fn(|rank| queue.iter().filter(|(of, _)| usize::from(*of) == rank).count() as u64);
             let turn = if turns.until_turn() == 0 { turns.ranks(&queued) } else { Vec::new() };
             let taken = match turn.first() {
                 Some(rank) => queue.range((*rank, 0)..).next().copied(),

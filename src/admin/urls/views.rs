@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::admin::schedule::ScheduleView;
 use crate::admin::hosts::Schedule;
+use crate::admin::schedule::ScheduleView;
 use crate::admin::views::{CanonicalView, CaptureView, HostState, RobotsView, VerdictView, WaitView, WarcPlace};
 
 /// The state a URL is in.

@@ -96,12 +96,12 @@ fn a_rank_is_made_of_depth_seed_host_site_and_the_first_rule_and_is_as_before_wh
     bench.rules_of_importance(hosts, rules);
     let site = |url: NewUrl, priority| NewUrl { priority: Some(priority), ..url };
     for (url, rank) in [
-        (from(&strong, "http://a.test/seed", 3), 4),               // 2 · 4 · 1/2
-        (from(&plain, "http://c.test/host", 1), 6),                // 8 · 1/4
-        (from(&plain, "http://d.c.test/below", 2), 0),             // 5 · 2
-        (from(&strong, "http://d.c.test/all", 3), 1),              // 2 · 4 · 2 · 1/2
-        (site(from(&plain, "http://a.test/low", 1), 0), 4),        // 8 · 1/2
-        (site(from(&strong, "http://c.test/many", 2), 100), 5),    // 5 · 4 · 1/4 · 1.5 · 1/2
+        (from(&strong, "http://a.test/seed", 3), 4),            // 2 · 4 · 1/2
+        (from(&plain, "http://c.test/host", 1), 6),             // 8 · 1/4
+        (from(&plain, "http://d.c.test/below", 2), 0),          // 5 · 2
+        (from(&strong, "http://d.c.test/all", 3), 1),           // 2 · 4 · 2 · 1/2
+        (site(from(&plain, "http://a.test/low", 1), 0), 4),     // 8 · 1/2
+        (site(from(&strong, "http://c.test/many", 2), 100), 5), // 5 · 4 · 1/4 · 1.5 · 1/2
         (from(&strong, "http://c.test/top/outright", 4), 0),
         (NewUrl { rank: Some(NewUrl::LAST), ..from(&plain, "http://a.test/top/last", 1) }, 7),
     ] {
