@@ -347,7 +347,13 @@ mod tests {
     impl Web {
         fn new(draws: u64, served: u64) -> Self {
             let turns = [Turns::after(served); 3];
-            Self { chooser: RankChooser { draws }, turns, queues: Default::default(), came: Default::default(), orders: [0, 1, 2] }
+            Self {
+                chooser: RankChooser { draws },
+                turns,
+                queues: Default::default(),
+                came: Default::default(),
+                orders: [0, 1, 2],
+            }
         }
 
         fn put(&mut self, host: usize, rank: u8) {
@@ -368,10 +374,9 @@ mod tests {
 
         fn lease(&mut self, host: usize) -> Option<(u8, u64)> {
             let (queue, turns) = (&mut self.queues[host], &mut self.turns[host]);
-            let queued: [u64; RANKS] = std::array::from_fn(|rank| {
-                queue.iter().filter(|(of, _)| usize::from(*of) == rank).count() as u64
-            });
-            let turn = (turns.until_turn() == 0).then(|| turns.ranks(&queued)).unwrap_or_default();
+            let queued: [u64; RANKS] =
+                std::array::from_fn(|rank| queue.iter().filter(|(of, _)| usize::from(*of) == rank).count() as u64);
+            let turn = if turns.until_turn() == 0 { turns.ranks(&queued) } else { Vec::new() };
             let taken = match turn.first() {
                 Some(rank) => queue.range((*rank, 0)..).next().copied(),
                 None => queue.first().copied(),
@@ -429,8 +434,7 @@ mod tests {
             (0..=before).for_each(|_| web.put(0, rank));
             let target = (rank, before);
             let (mut leases, mut idle, mut coming) = (0, 0, arrivals.iter().cycle());
-            loop {
-                let Some(host) = web.next_host() else { break };
+            while let Some(host) = web.next_host() {
                 idle = if host == 0 { 0 } else { idle + 1 };
                 prop_assert!(idle <= 128 * 3, "its host is passed over");
                 for _ in 0..quantum {

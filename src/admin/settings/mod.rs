@@ -102,8 +102,8 @@ pub(super) async fn change(request: HttpRequest, payload: Payload, node: Data<No
         let tried = Answered::Tried(within(query::sample(Arc::clone(&node), changes)).await?);
         return ok(tried);
     }
-    let made = Answered::Made(ordered(query::change(Arc::clone(&node), changes, how), in_force(&node)).await?);
-    ok(made)
+    let made = ordered(query::change(Arc::clone(&node), changes, how), in_force(&node)).await?;
+    ok(Answered::Made(Box::new(made)))
 }
 
 /// The last changes, the newest first.

@@ -70,7 +70,7 @@ pub struct Changed {
 #[serde(untagged)]
 pub enum Answered {
     /// It was made.
-    Made(Changed),
+    Made(Box<Changed>),
     /// It was tried only.
     Tried(TrialView),
 }

@@ -89,7 +89,9 @@ fn all(
 /// What its host gave so far.
 fn of_counts(host: Option<&HostCounts>) -> String {
     let Some(HostCounts { done, repeats, errors, .. }) = host else { return "nothing is known of its host".into() };
-    format!("of its host: ({done} done - {repeats} that repeat others + 8) / ({done} done + {errors} given up + 8), at least 1/4")
+    format!(
+        "of its host: ({done} done - {repeats} that repeat others + 8) / ({done} done + {errors} given up + 8), at least 1/4"
+    )
 }
 
 /// A rule as it is written, and which it is.

@@ -165,10 +165,9 @@ pub(super) fn told(command: &UrlsCommand, answer: &str) -> Result<String, CliErr
     Ok(match command {
         UrlsCommand::Rejected { .. } => listed(&read(answer)?, REJECTED),
         UrlsCommand::Failed { .. } => listed(&read(answer)?, FAILED),
-        UrlsCommand::Readmit { .. }
-        | UrlsCommand::Rerank { .. }
-        | UrlsCommand::Retry(_)
-        | UrlsCommand::Visit(_) => sentence(&read(answer)?),
+        UrlsCommand::Readmit { .. } | UrlsCommand::Rerank { .. } | UrlsCommand::Retry(_) | UrlsCommand::Visit(_) => {
+            sentence(&read(answer)?)
+        }
     })
 }
 

@@ -96,12 +96,12 @@ fn a_rank_is_made_of_depth_seed_host_site_and_the_first_rule_and_is_as_before_wh
     bench.rules_of_importance(hosts, rules);
     let site = |url: NewUrl, priority| NewUrl { priority: Some(priority), ..url };
     for (url, rank) in [
-        (from(&strong, "http://a.test/seed", 3), 4),               // 2 · 4 · 1/2
-        (from(&plain, "http://c.test/host", 1), 6),                // 8 · 1/4
-        (from(&plain, "http://d.c.test/below", 2), 0),             // 5 · 2
-        (from(&strong, "http://d.c.test/all", 3), 1),              // 2 · 4 · 2 · 1/2
-        (site(from(&plain, "http://a.test/low", 1), 0), 4),        // 8 · 1/2
-        (site(from(&strong, "http://c.test/many", 2), 100), 5),    // 5 · 4 · 1/4 · 1.5 · 1/2
+        (from(&strong, "http://a.test/seed", 3), 4),            // 2 · 4 · 1/2
+        (from(&plain, "http://c.test/host", 1), 6),             // 8 · 1/4
+        (from(&plain, "http://d.c.test/below", 2), 0),          // 5 · 2
+        (from(&strong, "http://d.c.test/all", 3), 1),           // 2 · 4 · 2 · 1/2
+        (site(from(&plain, "http://a.test/low", 1), 0), 4),     // 8 · 1/2
+        (site(from(&strong, "http://c.test/many", 2), 100), 5), // 5 · 4 · 1/4 · 1.5 · 1/2
         (from(&strong, "http://c.test/top/outright", 4), 0),
         (NewUrl { rank: Some(NewUrl::LAST), ..from(&plain, "http://a.test/top/last", 1) }, 7),
     ] {
@@ -215,5 +215,29 @@ proptest! {
         bench.rules_of_importance(HostWeights::default(), Vec::new());
         prop_assert_eq!(bench.rerank(&|_| false), moved);
         prop_assert_eq!(bench.queue(), before);
+    }
+}
+
+#[test]
+fn for_visits_a_page_has_the_weight_of_its_depth_seed_host_and_rules() {
+    let mut bench = best();
+    let seed = NewUrl::seed(new("http://b.test/", 0).url);
+    let said = LinkChange { new: vec![seed.clone()], ..seed_said(&seed, None, weight(4.0), &["x"]) };
+    bench.commit(&[of_links(said)]);
+    let rules = vec![rule(&["/first"], &[], Says::Rank(0)), rule(&[], &["x"], Says::Weight(weight(0.5).unwrap()))];
+    bench.rules_of_importance(HostWeights::new([("*.test", weight(2.0))]), rules);
+    let weighs = |url: &str, depth, origin, said| {
+        let seen = bench.ledger.seen_key(&new(url, depth).url);
+        bench.ledger.rules.weight_for_visits(&Txn::new(&bench.storage), seen, (url, depth, origin), said).unwrap()
+    };
+    for (url, depth, origin, said, expected) in [
+        ("http://a.test/p", 2, Some("http://b.test/"), (1.0, 0.0), 4.0), // 5/5 · 4 · 2 · 1/2
+        ("http://a.test/p", 2, Some("http://b.test/"), (0.5, 1.0), 4.0),
+        ("http://a.test/p", 2, Some("http://other.test/"), (1.0, 0.0), 2.0),
+        ("http://a.test/first", 2, Some("http://b.test/"), (1.0, 0.0), 8.0),
+        ("http://b.test/", 0, None, (1.0, 0.0), 8.0),
+        ("http://other/", 2, None, (1.0, 0.0), 1.0),
+    ] {
+        assert!((weighs(url, depth, origin, said) - expected).abs() < 1e-9, "{url} {origin:?} {said:?}");
     }
 }
