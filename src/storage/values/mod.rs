@@ -13,9 +13,12 @@ mod wire;
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, FormerFeed, INDEX, Shown};
 pub use folder::{CardSettings, ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
-pub use host::{HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts};
+pub use host::{
+    HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts,
+};
 pub use page::{
-    AsSitemap, ContentValue, DoneKind, NearLeader, NearValue, PageRecord, Remarks, Unsynced, UnsyncedLines, UnsyncedPage, WarcPlace,
+    AsSitemap, ContentValue, DoneKind, NearLeader, NearValue, PageRecord, Remarks, Unsynced, UnsyncedLines,
+    UnsyncedPage, WarcPlace,
 };
 pub use url::{FailedValue, LastTime, NearerValue, QueueEntry, RejectedValue, SeedValue, UrlState};
 use wire::{Reader, Wire};
