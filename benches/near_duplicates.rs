@@ -139,6 +139,30 @@ fn near(texts: &[Text]) -> HashSet<(u32, u32)> {
     pairs
 }
 
+/// What tighter rules would find: precision, and recall of what is all but the same.
+fn variants(texts: &[Text], near: &HashSet<(u32, u32)>, alike: &HashMap<(u32, u32), f64>) {
+    let same = alike.values().filter(|much| **much >= SAME).count();
+    println!(
+        "| bits | hundredths more runs | hundredths more characters | pairs | precision | recall |\n|--:|--:|--:|--:|--:|--:|"
+    );
+    let within = |one: u32, other: u32, more: u32| {
+        u64::from(one.max(other)) * 100 <= u64::from(one.min(other)) * u64::from(100 + more)
+    };
+    for (bits, runs, letters) in [(3, 3, 3), (3, 2, 2), (3, 1, 1), (2, 3, 3), (2, 1, 1), (1, 3, 3), (1, 1, 1)] {
+        let fits = |(one, other): &&(u32, u32)| {
+            let Some((one, other)) = texts.get(*one as usize).zip(texts.get(*other as usize)) else { return false };
+            (one.sketch.sim ^ other.sketch.sim).count_ones() <= bits
+                && within(one.sketch.features, other.sketch.features, runs)
+                && within(one.sketch.letters, other.sketch.letters, letters)
+        };
+        let found: Vec<_> =
+            near.iter().filter(fits).filter_map(|pair| Some(alike.get(pair).copied().unwrap_or_default())).collect();
+        let right = found.iter().filter(|much| **much >= ALIKE).count() as f64 / found.len().max(1) as f64;
+        let all = found.iter().filter(|much| **much >= SAME).count() as f64 / same.max(1) as f64;
+        println!("| {bits} | {runs} | {letters} | {} | {right:.4} | {all:.4} |", found.len());
+    }
+}
+
 /// Marks page after page by the tables, as a crawl does.
 #[derive(Default)]
 struct Marked {
@@ -223,6 +247,7 @@ fn main() -> Result<()> {
         let found = all.iter().filter(|pair| near.contains(pair)).count();
         println!("{} pairs with Jaccard >= {least}: recall {:.4}", all.len(), share(found, all.len()));
     }
+    variants(&texts, &near, &alike);
     texts.sort_by_key(|text| xxh3_64(&text.sketch.sim.to_be_bytes())); // as they might come
     let all = mark(&texts);
     println!(

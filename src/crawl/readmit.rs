@@ -56,7 +56,10 @@ pub fn may_be_readmitted(reason: Rejection) -> bool {
 pub fn is_of_rules(reason: Rejection) -> bool {
     use Rejection as R;
     let of_the_operator = matches!(reason, R::Dropped | R::Blocked);
-    let of_sites = matches!(reason, R::Robots | R::Address | R::SitemapForeign | R::SitemapNesting | R::Nofollow | R::NearDuplicate);
+    let of_sites = matches!(
+        reason,
+        R::Robots | R::Address | R::SitemapForeign | R::SitemapNesting | R::Nofollow | R::NearDuplicate
+    );
     may_be_readmitted(reason) && !of_the_operator && !of_sites && !reason.is_held_back()
 }
 

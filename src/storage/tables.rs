@@ -1,8 +1,8 @@
 //! Which key and which value belong to which family: one marker type a family, of the same name.
 
 use super::keys::{
-    ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
-    SeenKey, VisitHostKey, VisitKey, WaitingKey,
+    ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, QueueKey,
+    RejectedKey, RobotsKey, SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{

@@ -12,7 +12,7 @@ use crate::domain::near::{Sketch, TABLES, bits, block, rotated, straight};
 /// Texts of one block that are compared with each that follows them.
 const WINDOW: usize = 1_024;
 /// Bytes of a text in the file: what is compared of it, its domain, and what names its page.
-const WIDTH: usize = 12 + 8 + 22;
+const WIDTH: usize = 16 + 8 + 22;
 
 /// A text: what is compared of it, and whose it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,9 @@ pub(super) struct Text {
 impl Text {
     fn bytes(&self) -> [u8; WIDTH] {
         let mut out = [0; WIDTH];
-        let parts = [&self.sketch.sim.to_be_bytes()[..], &self.sketch.features.to_be_bytes(), &self.domain, &self.page];
+        let Sketch { sim, features, letters } = self.sketch;
+        let lengths = [features.to_be_bytes(), letters.to_be_bytes()].concat();
+        let parts = [&sim.to_be_bytes()[..], &lengths, &self.domain, &self.page];
         let all = parts.into_iter().flatten().copied();
         out.iter_mut().zip(all).for_each(|(to, from)| *to = from);
         out
@@ -35,8 +37,10 @@ impl Text {
     fn of(bytes: &[u8; WIDTH]) -> Option<Self> {
         let (sim, rest) = bytes.split_first_chunk::<8>()?;
         let (features, rest) = rest.split_first_chunk::<4>()?;
+        let (letters, rest) = rest.split_first_chunk::<4>()?;
         let (domain, rest) = rest.split_first_chunk::<8>()?;
-        let sketch = Sketch { sim: u64::from_be_bytes(*sim), features: u32::from_be_bytes(*features) };
+        let [features, letters] = [features, letters].map(|length| u32::from_be_bytes(*length));
+        let sketch = Sketch { sim: u64::from_be_bytes(*sim), features, letters };
         Some(Self { sketch, domain: *domain, page: *rest.first_chunk()? })
     }
 }
@@ -225,7 +229,7 @@ mod tests {
             let text = |(of, flipped, domain, features): (u64, Vec<u32>, u8, u32)| {
                 let sim = (of + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let sim = flipped.into_iter().fold(sim, |sim, bit| sim ^ 1 << bit);
-                Text { sketch: Sketch { sim, features }, domain: [domain; 8], page: [7; 22] }
+                Text { sketch: Sketch { sim, features, letters: 600 }, domain: [domain; 8], page: [7; 22] }
             };
             let all: Vec<Text> = all.into_iter().map(text).collect();
             prop_assert_eq!(found(&all), by_force(&all));

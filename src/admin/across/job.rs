@@ -122,7 +122,8 @@ fn text(key: NearKey, leader: NearLeader) -> Text {
     let mut page = [0; 22];
     let parts = [&key.partition.0.to_be_bytes()[..], &leader.host.0, &leader.url.0];
     page.iter_mut().zip(parts.into_iter().flatten()).for_each(|(to, from)| *to = *from);
-    Text { sketch: Sketch { sim: key.sim(), features: leader.features }, domain: key.domain.0, page }
+    let sketch = Sketch { sim: key.sim(), features: leader.features, letters: leader.letters };
+    Text { sketch, domain: key.domain.0, page }
 }
 
 fn seen_of(node: &Node, page: &[u8; 22]) -> Option<SeenKey> {

@@ -96,7 +96,7 @@ impl Deduper {
         for sim in found.close {
             let place = NearKey { rotated: sim, ..key };
             let Some(row) = read::get::<tables::Near>(storage, &place)?.and_then(|row| row.0) else { continue };
-            let other = Sketch { sim, features: row.features };
+            let other = Sketch { sim, features: row.features, letters: row.letters };
             let Some(distance) = sketch.distance(other).filter(|_| row.url != own) else { continue };
             let at = HostAt { partition: key.partition, host: row.host };
             if let Some(leader) = self.leader(at.crawl(self.node.crawl.id).url(row.url), key.domain)? {

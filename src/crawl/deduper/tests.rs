@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::crawl::bench::{Bench, started};
+use crate::domain::near::Near;
+use crate::domain::textprint::TextPrint;
 
 /// A page that failed at last, with links all the same.
 fn page(bench: &Bench, lease: Lease, links: &[&str]) -> Parsed {
@@ -53,5 +55,42 @@ fn what_was_settled_is_asked_of_the_disk_again() {
         assert_eq!(deduper.pending.len(), 1, "news of an epoch that is over");
         deduper.handle(Settled { epoch: deduper.epoch, urls, contents: Vec::new(), leaders: Vec::new() }, ctx);
         assert_eq!(deduper.pending.len(), 0);
+    });
+}
+
+/// A page with a text of this SimHash.
+fn with_text(lease: Lease, sim: u64) -> Parsed {
+    let mut record = PageRecord::new(&lease.url, UnixMillis(5), DoneKind::Stored);
+    record.print = Some(TextPrint { whole: sim, words: sim, sim, features: 100, letters: 500 });
+    let parts = PageParts { record, records: None, content: None, shown: None };
+    Parsed { parts: Some(Box::new(parts)), ..Parsed::bare(lease, None, Ending::Done(DoneKind::Stored)) }
+}
+
+#[test]
+fn a_page_is_near_to_one_that_is_not_committed_yet_unless_that_commit_is_lost() {
+    let bench = Bench::new(&[]);
+    let urls: Vec<String> = (1..=5).map(|n| format!("http://h.test/{n}")).collect();
+    bench.queue(&urls.iter().map(|url| (url.as_str(), 1)).collect::<Vec<_>>());
+    started(Deduper::new(bench.node.clone()), |deduper, ctx| {
+        let mut leases = bench.leases().into_iter();
+        let mut next = |deduper: &mut Deduper, ctx: &mut Ctx<Deduper>, sim| {
+            let lease = leases.next().unwrap();
+            let (url, key) = (lease.url.as_str().to_owned(), lease.core().url_key);
+            deduper.handle(with_text(lease, sim), ctx);
+            let commits = bench.store.take::<Commit>();
+            let [Commit { change: Change::Page(page), .. }] = &commits[..] else { panic!("{}", commits.len()) };
+            (url, key, page.capture.as_ref().unwrap().remarks.near.clone())
+        };
+        let (first, key, near) = next(deduper, ctx, 0b0111);
+        assert_eq!(near, Some(Near::Leader));
+        let like = |distance| Some(Near::Like { url: first.clone(), distance });
+        assert_eq!(next(deduper, ctx, 0b0110).2, like(1));
+        assert_eq!(next(deduper, ctx, 0b0001).2, like(2), "near to the leader, not to the one before");
+        let epoch = deduper.epoch;
+        let settled = |epoch| Settled { epoch, urls: Vec::new(), contents: Vec::new(), leaders: vec![key] };
+        deduper.handle(settled(epoch + 1), ctx);
+        assert_eq!(next(deduper, ctx, 0b0011).2, like(1), "of another life");
+        bench.node.crawl.epoch.raise();
+        assert_eq!(next(deduper, ctx, 0b0111).2, Some(Near::Leader), "its commit is lost with the mark");
     });
 }

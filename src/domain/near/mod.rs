@@ -1,7 +1,7 @@
 //! Near-duplicates: texts that are alike but for a little, told by their prints.
 //!
 //! Two texts are *near* when their SimHashes differ in [`BITS`] bits at most, both are long enough to be told by them, and neither has many
-//! more runs of words than the other. The first text of its kind is the *leader* of a group; a text near a leader is marked, and leads
+//! more runs of words, or characters, than the other. The first text of its kind is the *leader* of a group; a text near a leader is marked, and leads
 //! nobody: so groups do not drift from text to text.
 //!
 //! Leaders are looked for in [`TABLES`] tables (Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007): a SimHash
@@ -16,8 +16,10 @@ pub const BITS: u32 = 3;
 pub const FEATURES: u32 = 64;
 /// The same of characters.
 pub const LETTERS: u32 = 400;
-/// Of two near texts the longer one has at most so many hundredths more runs than the shorter one.
-const MORE: u64 = 5;
+/// Of two near texts the longer one has at most so many hundredths more runs, and more characters, than the shorter one. Against 5 for the
+/// runs alone that takes away a third of the pairs which have less than nine tenths in common, and one in a thousand of those that are all
+/// but the same (`benches/RESULTS.md`).
+const MORE: u64 = 3;
 /// Tables of leaders.
 pub const TABLES: u8 = 4;
 /// Leaders of one block that are looked at.
@@ -30,6 +32,8 @@ pub struct Sketch {
     pub sim: u64,
     /// Its distinct runs of words.
     pub features: u32,
+    /// Its letters and digits.
+    pub letters: u32,
 }
 
 /// What a page is among near-duplicates.
@@ -60,15 +64,20 @@ impl Sketch {
     /// Of a text; none when it is too short.
     pub fn of(print: &TextPrint) -> Option<Self> {
         let TextPrint { sim, features, letters, .. } = *print;
-        (features >= FEATURES && letters >= LETTERS).then_some(Self { sim, features })
+        (features >= FEATURES && letters >= LETTERS).then_some(Self { sim, features, letters })
     }
 
     /// Bits in which it differs from another one, when that is near.
     pub fn distance(self, other: Self) -> Option<u8> {
         let distance = bits(self.sim, other.sim)?;
-        let (few, many) = (u64::from(self.features.min(other.features)), u64::from(self.features.max(other.features)));
-        (many * 100 <= few * (100 + MORE)).then_some(distance)
+        let like = is_like(self.features, other.features) && is_like(self.letters, other.letters);
+        like.then_some(distance)
     }
+}
+
+/// Whether two lengths are nearly the same.
+fn is_like(one: u32, other: u32) -> bool {
+    u64::from(one.max(other)) * 100 <= u64::from(one.min(other)) * (100 + MORE)
 }
 
 /// Bits in which two SimHashes differ, when they are few.

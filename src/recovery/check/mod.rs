@@ -50,12 +50,12 @@ use crate::storage::{Storage, StorageError, read};
 
 pub use derived::Derived;
 pub use files::ArchivePlace;
-#[cfg(feature = "rocksdb")]
-pub(in crate::recovery) use near::of_no_group;
 use files::Files;
 use judge::Totals;
 #[cfg(feature = "rocksdb")]
 pub(in crate::recovery) use lines::line_of;
+#[cfg(feature = "rocksdb")]
+pub(in crate::recovery) use near::of_no_group;
 pub use pass::Event;
 use pass::Pass;
 pub use report::{Fault, FilesRead, Note, Report, Told};

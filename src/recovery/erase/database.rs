@@ -11,13 +11,15 @@ use crate::domain::refresh::Rate;
 use crate::domain::visit::Visit;
 use crate::recovery::check::of_no_group;
 use crate::storage::keys::{
-    ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
+    ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, SeenKey,
+    WaitingKey, after,
 };
 use crate::storage::ledger::Ledger;
 use crate::storage::tables::{Content, Feed, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, PageRecord, RejectedValue, UrlState, Value,
+    WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
@@ -92,9 +94,8 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
             let partition = NearKey::decode(key).map(|key| key.partition);
             row.0.is_some_and(|leader| partition.is_ok_and(|partition| host.is_at(partition, leader.host)))
         }),
-        Family::NearMembers => NearMemberKey::decode(key).is_ok_and(|key| {
-            host.is_at(key.partition, key.host) || host.is_at(key.partition, key.member_host)
-        }),
+        Family::NearMembers => NearMemberKey::decode(key)
+            .is_ok_and(|key| host.is_at(key.partition, key.host) || host.is_at(key.partition, key.member_host)),
         Family::Content => ContentValue::decode(value).is_ok_and(|content| is_first(host, &content)),
         Family::Feed => match FeedEntry::decode(value) {
             Ok(entry) if host.is_at(entry.page.partition, entry.page.host) => {

@@ -25,9 +25,9 @@ impl NearPlace {
     pub fn of(prints: &crate::domain::fingerprint::Fingerprinter, seen: SeenKey, capture: &PageRecord) -> Option<Self> {
         match capture.remarks.near.as_ref()? {
             Near::Leader => {
-                let Sketch { sim, features } = Sketch::of(capture.print.as_ref()?)?;
+                let Sketch { sim, features, letters } = Sketch::of(capture.print.as_ref()?)?;
                 let url = PageUrl::from_canonical(&capture.url).ok()?;
-                let leader = NearLeader { host: seen.host, url: seen.url, features };
+                let leader = NearLeader { host: seen.host, url: seen.url, features, letters };
                 Some(Self::Leads(NearKey::of(prints, url.host(), 0, sim), leader))
             }
             Near::Like { url, .. } => {

@@ -17,7 +17,8 @@ pub use host::{
     HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts, VisitRow,
 };
 pub use page::{
-    AsSitemap, ContentValue, DoneKind, NearLeader, NearValue, PageRecord, Remarks, Unsynced, UnsyncedLines, UnsyncedPage, WarcPlace,
+    AsSitemap, ContentValue, DoneKind, NearLeader, NearValue, PageRecord, Remarks, Unsynced, UnsyncedLines,
+    UnsyncedPage, WarcPlace,
 };
 pub use url::{FailedValue, LastTime, NearerValue, QueueEntry, RejectedValue, SeedValue, UrlState};
 use wire::{Reader, Wire};

@@ -192,6 +192,8 @@ fields! {
         url: UrlKey,
         /// Distinct runs of words of its text.
         features: u32,
+        /// Letters and digits of its text.
+        letters: u32,
     }
 }
 

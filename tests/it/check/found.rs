@@ -17,7 +17,8 @@ fn a_folder_in_the_middle_of_a_crawl_has_every_kind_of_record_and_is_clean() {
     let fork = MIDDLE.fork();
     let report = check(&fork);
     assert!(report.is_clean(), "{:#?}", report.findings);
-    let may_be_empty = |f: &Family| matches!(f, Family::Waiting | Family::Parked | Family::Sitemaps | Family::NearMembers);
+    let may_be_empty =
+        |f: &Family| matches!(f, Family::Waiting | Family::Parked | Family::Sitemaps | Family::NearMembers);
     for family in Family::ALL.iter().filter(|family| !may_be_empty(family)) {
         assert!(report.records.get(family.name()).is_some_and(|n| *n > 0), "{family} is empty: {:?}", report.records);
     }

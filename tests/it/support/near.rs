@@ -35,7 +35,8 @@ impl Wanted {
                 let domain = prints.host(registrable_domain(url.host()));
                 for table in 0..4 {
                     let rotated = print.sim.rotate_left(16 * u32::from(table));
-                    let leader = NearLeader { host: seen.host, url: seen.url, features: print.features };
+                    let leader =
+                        NearLeader { host: seen.host, url: seen.url, features: print.features, letters: print.letters };
                     let key = NearKey { partition: seen.partition, domain, table, rotated };
                     self.leaders.insert((key, (table == 0).then_some(leader)));
                 }

@@ -60,8 +60,8 @@ fn wanted(bench: &Bench, pages: &[NewUrl]) -> BTreeSet<(Vec<u8>, Option<NearLead
         }
         let Some((_, newest)) = read::latest_page(&bench.storage, seen).unwrap() else { continue };
         match (newest.remarks.near, newest.print) {
-            (Some(Near::Leader), Some(TextPrint { sim, features, .. })) => {
-                let leader = NearLeader { host: seen.host, url: seen.url, features };
+            (Some(Near::Leader), Some(TextPrint { sim, features, letters, .. })) => {
+                let leader = NearLeader { host: seen.host, url: seen.url, features, letters };
                 for table in 0..4 {
                     let (partition, domain) = (seen.partition, prints.host("site.test"));
                     let key = NearKey { partition, domain, table, rotated: rotated(sim, table) };
