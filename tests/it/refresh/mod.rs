@@ -1,0 +1,3 @@
+//! Visits: how fresh a crawl stays that visits its pages again, and what becomes of each kind of page.
+
+mod table;
