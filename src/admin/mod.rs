@@ -38,6 +38,7 @@ mod problem;
 pub mod reports;
 pub mod retry;
 mod routes;
+pub mod schedule;
 pub mod search;
 mod seeds;
 mod server;

@@ -12,7 +12,7 @@ use utoipa::openapi::OpenApi;
 use super::problem::{Answer, Problem};
 use super::{
     actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
-    probes, reports, retry, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
+    probes, reports, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -72,6 +72,11 @@ routes! {
     "/api/v1/urls/rejected" => get url_lists::rejected;
     "/api/v1/urls/failed" => get url_lists::failed;
     "/api/v1/urls/retry" => post retry::retry;
+    "/api/v1/urls/visit" => post schedule::visit;
+    "/api/v1/schedule" => get schedule::schedule;
+    "/api/v1/schedule/due" => get schedule::due;
+    "/api/v1/schedule/hosts" => get schedule::hosts;
+    "/api/v1/schedule/reschedule" => post schedule::reschedule;
     "/api/v1/why-idle" => get why_idle::why_idle;
     "/api/v1/hosts" => get hosts::hosts;
     "/api/v1/hosts/{host}" => get hosts::host;
@@ -108,6 +113,7 @@ routes! {
     "/api/v1/reports/statuses" => get reports::statuses;
     "/api/v1/reports/types" => get reports::types;
     "/api/v1/reports/changes" => get reports::changes::changes;
+    "/api/v1/reports/freshness" => post schedule::freshness;
     "/api/v1/reports/dead-links/holders" => get holders::held, post holders::find;
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn note(node: &Node, s: &StatusSnapshot) {
             hosts_parked: s.hosts_parked,
             resident_bytes: resident_bytes().unwrap_or(0),
             queues,
+            visits: node.telemetry.metrics.visits(),
             ..Sample::default()
         }
     });

@@ -57,6 +57,8 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         hosts_ordered: node.crawl.orders.counts(),
         frontier: frontier.ranks.to_vec(),
         retries: frontier.retries,
+        visits_planned: frontier.visits,
+        visits_a_day: frontier.visit_load as f64 / 1e6,
         in_flight,
         statuses: c.statuses.clone(),
         errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),

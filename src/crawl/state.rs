@@ -60,6 +60,8 @@ pub struct Progress {
     pub next_try: AtomicU64,
     /// The earliest last visit of a sitemap, milliseconds since 1970; `u64::MAX` when there is none.
     pub sitemap_visit: AtomicU64,
+    /// When the first visit of a host is due; the largest number when none is.
+    pub next_visit: AtomicU64,
 }
 
 impl Progress {
@@ -72,6 +74,7 @@ impl Progress {
             synced: AtomicU64::new(millis(clock.uptime())),
             next_try: AtomicU64::new(0),
             sitemap_visit: AtomicU64::new(u64::MAX),
+            next_visit: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -162,6 +165,12 @@ impl Crawl {
     pub fn next_sitemap(&self) -> Option<UnixMillis> {
         let visit = Some(self.progress.sitemap_visit.load(Ordering::Relaxed)).filter(|visit| *visit < u64::MAX)?;
         self.sitemaps_again().map(|after| UnixMillis(visit).plus(after))
+    }
+
+    /// When the next page is visited again, or the next sitemap is.
+    pub fn next_visit(&self) -> Option<UnixMillis> {
+        let visit = Some(self.progress.next_visit.load(Ordering::Relaxed)).filter(|visit| *visit < u64::MAX);
+        visit.map(UnixMillis).into_iter().chain(self.next_sitemap()).min()
     }
 
     /// The counters of the last commit.

@@ -10,9 +10,12 @@ use utoipa::ToSchema;
 use super::metrics::ActorKind;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
+use crate::domain::visit::Visit;
 
 /// Kinds of actor.
 pub const KINDS: usize = ActorKind::ALL.len();
+/// What a visit can bring.
+pub const VISITS: usize = Visit::ALL.len();
 
 /// Distance and number of the samples of the fine series: an hour.
 const FINE: (Duration, usize) = (Duration::from_secs(5), 720);
@@ -59,6 +62,14 @@ pub struct Sample {
     #[serde(serialize_with = "by_kind")]
     #[schema(value_type = std::collections::BTreeMap<String, u64>)]
     pub queues: [u64; KINDS],
+    /// Visits since the process began, by what they brought.
+    #[serde(serialize_with = "by_visit")]
+    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
+    pub visits: [u64; VISITS],
+}
+
+fn by_visit<S: Serializer>(visits: &[u64; VISITS], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(Visit::ALL.iter().map(|visit| visit.as_str()).zip(visits))
 }
 
 fn by_kind<S: Serializer>(queues: &[u64; KINDS], to: S) -> Result<S::Ok, S::Error> {

@@ -77,6 +77,12 @@ pub struct StatusSnapshot {
     /// URLs that wait for the time of their next try.
     #[serde(default)]
     pub retries: u64,
+    /// Pages that are done and have a next visit.
+    #[serde(default)]
+    pub visits_planned: u64,
+    /// Visits a day that they ask for.
+    #[serde(default)]
+    pub visits_a_day: f64,
     /// Requests in flight.
     pub in_flight: u64,
     /// Page permits withheld because memory is short.

@@ -88,7 +88,7 @@ fn rules(order: Order) -> LedgerRules {
         keep_rejected: true,
         generation: 1,
         max_depth: None,
-        refresh: Refresh::default(),
+        refresh: Refresh { cycle: "1h".parse().unwrap(), ..Refresh::default() }, // each done page has its row, never due here
     }
 }
 

@@ -99,6 +99,7 @@ mod sitemaps;
 mod spellings;
 mod support;
 mod tree;
+mod visits;
 mod warc;
 mod warc_tools;
 #[cfg(feature = "faults")]

@@ -1,6 +1,7 @@
 //! When pages are visited next: of one URL and why then, of a host in the order of their times, and by host what is wanted beside what can
 //! be had; and the jobs that reckon it anew, or visit pages now.
 
+mod fresh;
 mod query;
 mod work;
 
@@ -90,6 +91,25 @@ pub struct HostVisits {
     pub owed: u32,
 }
 
+/// How true some pages are, as far as that can be expected by what is known of their changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FreshLine {
+    /// Of which pages: all, those of a depth, those of a rule.
+    pub of: String,
+    /// How many.
+    pub pages: u64,
+    /// The part of them that is as it was captured.
+    pub fresh: f64,
+    /// For how long a page is not as it was captured, in the mean, in hours; of one that is, 0.
+    pub age_hours: f64,
+    /// How long ago a page was visited, in the mean, in hours.
+    pub visited_hours_ago: f64,
+}
+
+impl Row for FreshLine {
+    const NAMES: &'static [&'static str] = &["of", "pages", "fresh", "age_hours", "visited_hours_ago"];
+}
+
 impl Row for DueLine {
     const NAMES: &'static [&'static str] = &["next", "every_seconds", "url"];
 }
@@ -164,6 +184,14 @@ pub(super) async fn hosts(request: HttpRequest, node: Data<Node>) -> Answer {
 ))]
 pub(super) async fn reschedule(node: Data<Node>) -> Answer {
     accepted(ordered(work::reschedule(Arc::clone(&node)), "`lycosa ctl jobs`").await?)
+}
+
+/// How true the pages are, by what is known of their changes: by depth and by rule. A job goes through them; its result is `{"lines": […]}`.
+#[utoipa::path(post, path = "/api/v1/reports/freshness", tag = "reports", responses(
+    (status = 202, body = JobView), Refusal<409>, Refusal<503>,
+))]
+pub(super) async fn freshness(node: Data<Node>) -> Answer {
+    accepted(ordered(fresh::start(Arc::clone(&node)), "`lycosa ctl jobs`").await?)
 }
 
 /// Visits pages now that are done: by URL, host, pattern, tag of their seed. A job goes through them.

@@ -62,18 +62,37 @@ pub(in crate::admin) fn of(node: &Node, key: SeenKey) -> std::result::Result<Opt
 
 fn sentence(s: &Scheduled, (visits, changes): (usize, usize), (date, until_done): (UnixMillis, bool)) -> String {
     let by = s.rule.map_or("refresh.cycle".to_owned(), |rule| format!("rule {rule} of [[schedule]]"));
-    let told = || format!("{} in {}: about every {}", counted(changes as u64, "change"), counted(visits as u64, "capture"), roughly(s.habit.rate.every()));
+    let told = || {
+        format!(
+            "{} in {}: about every {}",
+            counted(changes as u64, "change"),
+            counted(visits as u64, "capture"),
+            roughly(s.habit.rate.every())
+        )
+    };
     let Some(next) = s.next else {
         return match s.ended {
             _ if s.cycle == "off" => format!("It is not visited again: its cycle is off ({by})."),
-            Ended::Gone(tries) => format!("It is not visited again: it was gone at {}, and {} found it so.", iso(s.last), counted(tries.into(), "visit")),
-            Ended::Failed(tries) => format!("It is not visited again: {} failed after it was given up at {}.", counted(tries.into(), "visit"), iso(s.last)),
+            Ended::Gone(tries) => format!(
+                "It is not visited again: it was gone at {}, and {} found it so.",
+                iso(s.last),
+                counted(tries.into(), "visit")
+            ),
+            Ended::Failed(tries) => format!(
+                "It is not visited again: {} failed after it was given up at {}.",
+                counted(tries.into(), "visit"),
+                iso(s.last)
+            ),
             Ended::Done => "It is not visited again: sitemaps are read by sitemaps.revisit.".to_owned(),
         };
     };
     let when = match next > date {
         true => format!("It is visited next at {} (in {})", iso(next), roughly(next.since(date))),
-        false => format!("Its visit is due since {} ({} ago) and waits for its host's turn", iso(next), roughly(date.since(next))),
+        false => format!(
+            "Its visit is due since {} ({} ago) and waits for its host's turn",
+            iso(next),
+            roughly(date.since(next))
+        ),
     };
     let why = match (s.ended, s.cycle.as_str()) {
         (Ended::Gone(_), _) => "it is gone, and looked for ever more seldom".to_owned(),
@@ -116,23 +135,24 @@ pub(super) fn hosts(node: &Node, paging: &Paging) -> Result<Page<HostVisits>> {
     let keys: Vec<HostAt> = looked.items.iter().map(|(key, _)| key.host_at()).collect();
     let states = read::get_many::<HostState>(&*node.storage, &keys).map_err(unread)?;
     let share = node.crawl.live().settings.refresh.share;
-    let line = |((key, counts), state): ((crate::storage::keys::HostCrawl, values::HostCounts), Option<values::HostState>)| {
-        let state = state.unwrap_or_default();
-        let (host, visits) = (state.name.clone(), counts.visits);
-        let row = Row::new(node, key.host_at(), state, counts);
-        let schedule = row.schedule(node);
-        let turn = Duration::try_from_secs_f64(schedule.delay_seconds).unwrap_or_default() + row.pace.last_took();
-        let room = share * DAY / turn.as_secs_f64().max(0.001) * schedule.connections as f64;
-        HostVisits {
-            host,
-            pages: visits.rows,
-            first: visits.first.0,
-            load: visits.load as f64 / 1e6,
-            room,
-            stretch: visits.stretched(),
-            queued: visits.queued,
-            owed: visits.owed,
-        }
-    };
+    let line =
+        |((key, counts), state): ((crate::storage::keys::HostCrawl, values::HostCounts), Option<values::HostState>)| {
+            let state = state.unwrap_or_default();
+            let (host, visits) = (state.name.clone(), counts.visits);
+            let row = Row::new(node, key.host_at(), state, counts);
+            let schedule = row.schedule(node);
+            let turn = Duration::try_from_secs_f64(schedule.delay_seconds).unwrap_or_default() + row.pace.last_took();
+            let room = share * DAY / turn.as_secs_f64().max(0.001) * schedule.connections as f64;
+            HostVisits {
+                host,
+                pages: visits.rows,
+                first: visits.first.0,
+                load: visits.load as f64 / 1e6,
+                room,
+                stretch: visits.stretched(),
+                queued: visits.queued,
+                owed: visits.owed,
+            }
+        };
     Ok(Page { items: looked.items.into_iter().zip(states).map(line).collect(), next })
 }

@@ -42,7 +42,8 @@ fn reckon_all(node: &Node, job: &Job) -> Result<Value, JobError> {
     let mut last = None;
     for pages in chunks::<Pages>(&*node.storage, job, KeyRange::all(), CHUNK) {
         let pages = pages?;
-        let urls: Vec<SeenKey> = pages.iter().map(|(key, _)| key.seen()).filter(|seen| last.replace(*seen) != Some(*seen)).collect();
+        let urls: Vec<SeenKey> =
+            pages.iter().map(|(key, _)| key.seen()).filter(|seen| last.replace(*seen) != Some(*seen)).collect();
         looked += urls.len() as u64;
         reckon(node, job, urls)?;
     }
@@ -87,7 +88,9 @@ impl Which {
             return Err(ControlError::Invalid("nothing is chosen: give urls, host, pattern or tag".into()));
         }
         if !urls.is_empty() && (host.is_some() || pattern.is_some() || tag.is_some()) {
-            return Err(ControlError::Invalid("urls are chosen one by one: give no host, pattern or tag with them".into()));
+            return Err(ControlError::Invalid(
+                "urls are chosen one by one: give no host, pattern or tag with them".into(),
+            ));
         }
         if urls.len() > MOST_URLS {
             return Err(ControlError::Invalid(format!("{} urls are more than {MOST_URLS}", urls.len())));
@@ -97,9 +100,11 @@ impl Which {
             0 => format!("host={} pattern={} tag={}", or_any(&host), or_any(&pattern), or_any(&tag)),
             n => format!("urls={n}"),
         };
-        let urls = urls.iter().map(|url| Ok(Target::typed(node, url)?.target.key)).collect::<Result<_, ControlError>>()?;
+        let urls =
+            urls.iter().map(|url| Ok(Target::typed(node, url)?.target.key)).collect::<Result<_, ControlError>>()?;
         let range = range_of(node, host.as_deref())?;
-        let compiled = |text: String| UrlPatterns::new(&[text]).map_err(|e| ControlError::Invalid(format!("pattern: {e}")));
+        let compiled =
+            |text: String| UrlPatterns::new(&[text]).map_err(|e| ControlError::Invalid(format!("pattern: {e}")));
         Ok(Self { about, urls, range, pattern: pattern.map(compiled).transpose()?, tag })
     }
 
@@ -131,7 +136,13 @@ impl Which {
         Ok(json!({ "queued": queued }))
     }
 
-    fn fits(&self, node: &Node, job: &Job, page: &PageRecord, known: &mut HashMap<String, bool>) -> Result<bool, JobError> {
+    fn fits(
+        &self,
+        node: &Node,
+        job: &Job,
+        page: &PageRecord,
+        known: &mut HashMap<String, bool>,
+    ) -> Result<bool, JobError> {
         if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(&page.url)) {
             return Ok(false);
         }

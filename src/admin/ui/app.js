@@ -17,6 +17,7 @@ import { retry } from "./retry.js";
 import { takeRole } from "./role.js";
 import { rules } from "./rules.js";
 import { addPoint, lookBack, rateNow } from "./throughput.js";
+import { lookAtVisits, showVisits, visits } from "./visits.js";
 
 const EVERY = 1_000;
 const PATIENCE = 8_000;
@@ -81,6 +82,7 @@ function showStatus(s) {
   errors.show(s.errors_by_reason, s.troubles);
   rejected.show(s.rejected_by_reason, s.troubles);
   showHeld(s.held_back);
+  showVisits(s);
   addPoint({ t: Date.now(), v: s.rate });
 }
 
@@ -111,7 +113,7 @@ function gone(error) {
 }
 
 /** Parts that are looked at beside the status, and every how many seconds. */
-const PARTS = [[lookAtActors, 1], [lookAtJobs, 1], [lookAtHosts, 3], [lookBack, 30]];
+const PARTS = [[lookAtActors, 1], [lookAtJobs, 1], [lookAtHosts, 3], [lookBack, 30], [lookAtVisits, 5]];
 
 /** A part that fails leaves what it shows as it is; the status tells when the daemon is gone. */
 async function lookAtParts(round) {
@@ -133,6 +135,7 @@ hosts();
 jobs();
 rules();
 reports();
+visits();
 recent(lookUp, look);
 $("other-token").addEventListener("click", () => {
   forgetToken();

@@ -13,11 +13,14 @@ import { redraw, row, table } from "./table.js";
 const LIMIT = 20;
 /** The route of those who read the feed, which is no report. */
 const READERS = "feed/consumers";
+/** The route of visits by host. */
+const VISITS = "schedule/hosts";
 
 const opener = (act) => (text) => (text ? button({ class: "link", "data-key": text, onclick: () => act(text) }, text) : "");
 const [url, hostName] = [opener(lookUp), opener(host)];
 const text = (v) => (v === null || v === undefined ? "" : words(v));
 const plain = (v) => v ?? "";
+const round = (v) => v.toLocaleString("en-GB", { maximumFractionDigits: 2 });
 const time = (ms) => (ms ? stamp(ms) : "");
 const ordered = (o) => ["blocked", "paused", "dropping", "recrawling"].filter((name) => o[name]).join(", ");
 
@@ -30,6 +33,7 @@ const REPORTS = {
   statuses: ["Statuses", ["status", "status", "host", plain], ["captures", "captures", "number", count]],
   types: ["Types", ["media_type", "type", "host", plain], ["captures", "captures", "number", count], ["bytes", "bytes", "number", bytes]],
   hosts: ["Hosts", ["host", "host", "host", hostName], ["queued", "queued", "number", count], ["retries", "to retry", "number", count], ["done", "done", "number", count], ["errors", "errors", "number", count], ["bytes", "received", "number", bytes], ["orders", "orders", "", ordered]],
+  [VISITS]: ["Visits by host", ["host", "host", "host", hostName], ["pages", "pages", "number", count], ["first", "next (UTC)", "", time], ["load", "wanted a day", "number", round], ["room", "room a day", "number", round], ["stretch", "stretched", "number", round], ["queued", "under way", "number", count], ["owed", "new first", "number", count]],
   [READERS]: ["Readers of the feed", ["name", "name", "host", plain], ["after", "has read up to", "number", count], ["behind", "behind", "number", count], ["hold", "kept for it", "", (hold) => (hold ? "yes" : "no")], ["at_ms", "last heard of (UTC)", "", time]],
 };
 /** Reports of what is narrowed to a host, and what is asked for then. */
@@ -42,7 +46,7 @@ let next = null;
 /** How often was looked. */
 let looks = 0;
 
-const isPaged = () => ["seeds", "dead-links", HOLDERS, "changes", "hosts"].includes(report);
+const isPaged = () => ["seeds", "dead-links", HOLDERS, "changes", "hosts", VISITS].includes(report);
 
 /** The query of a report, without the page. */
 function path() {
@@ -50,7 +54,7 @@ function path() {
   if (report in NARROWED) asked.host = $("report-host").value.trim();
   if (report === "changes") Object.assign(asked, { kind: $("report-what").value, since: $("report-since").value });
   const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
-  return report === READERS ? `api/v1/${READERS}?` : `api/v1/reports/${report}?${query}`;
+  return report === READERS || report === VISITS ? `api/v1/${report}?` : `api/v1/reports/${report}?${query}`;
 }
 
 const failed = (error) => say($("report-note"), error.message);

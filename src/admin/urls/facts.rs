@@ -36,6 +36,7 @@ pub fn deciding(e: &Explanation, now: UnixMillis) -> Vec<FactView> {
         attempts(&e.attempts).map(|text| ("attempts", text)),
         e.page.as_ref().map(|page| ("page", of_page(page))),
         e.page.as_ref().and_then(warc).map(|text| ("WARC", text)),
+        e.schedule.as_ref().map(|schedule| ("next visit", schedule.answer.clone())),
     ];
     let fact = |(name, text): (&str, String)| FactView { name: name.to_owned(), text };
     found.into_iter().flatten().map(fact).collect()

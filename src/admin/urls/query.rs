@@ -7,6 +7,7 @@ use crate::admin::ControlError;
 use crate::admin::find::{Record, Target, Typed, host_state, unread};
 use crate::admin::hosts::query::Row;
 use crate::admin::hosts::robots::Look;
+use crate::admin::schedule;
 use crate::admin::urls::{
     AgainView, AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView,
     answer, deciding,
@@ -116,6 +117,7 @@ fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
         attempts: attempts(node, target.key)?,
         found: found(node, target, &record)?,
         page: record.page.as_ref().map(|(_, page)| CaptureView::from(page)),
+        schedule: schedule::of(node, target.key)?,
     };
     let date = node.clock.date();
     explanation.answer = answer(&explanation, date);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::admin::hosts::Schedule;
+use crate::admin::schedule::ScheduleView;
 use crate::admin::views::{CanonicalView, CaptureView, HostState, RobotsView, VerdictView, WaitView, WarcPlace};
 
 /// The state a URL is in.
@@ -183,4 +184,6 @@ pub struct Explanation {
     pub found: Option<FoundView>,
     /// Its newest capture.
     pub page: Option<CaptureView>,
+    /// When it is visited next; none of one that was not visited yet, or was turned away.
+    pub schedule: Option<ScheduleView>,
 }

@@ -131,10 +131,10 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
             finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
-            let next = node.crawl.next_sitemap();
-            let read = |at: UnixMillis| {
-                format!(": the next sitemap is read again in {}", roughly(at.since(node.clock.date())))
-            };
+            let next = node.crawl.next_visit();
+            let sitemap = next.is_some() && next == node.crawl.next_sitemap();
+            let what = if sitemap { "the next sitemap is read" } else { "the next page is visited" };
+            let read = |at: UnixMillis| format!(": {what} again in {}", roughly(at.since(node.clock.date())));
             let sentence = format!("the frontier is empty{}", next.map(read).unwrap_or_default());
             Finding { until_ms: next.map(|at| at.0), ..finding(IdleCode::FrontierEmpty, sentence, advice) }
         }];

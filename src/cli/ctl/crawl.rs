@@ -240,6 +240,7 @@ fn checkpoints(listing: &Listing) -> String {
 pub(super) fn waits(command: &CtlCommand) -> bool {
     match command {
         CtlCommand::Urls(command) => urls::waits(command),
+        CtlCommand::Look(command) => super::look::waits(command),
         CtlCommand::Settings(command) => super::settings::waits(command),
         _ => false,
     }

@@ -9,6 +9,7 @@ use url::form_urlencoded::Serializer;
 use super::door::Ask;
 use super::host::{self, RobotsArgs};
 use super::jobs::{self, JobsArgs};
+use super::schedule::{self, ScheduleArgs};
 use super::table::{Column, Form, cell, facts, listed, pairs, table};
 use super::{escaped_part, read};
 use crate::admin::actors::ActorView;
@@ -105,6 +106,8 @@ pub enum LookCommand {
         #[command(flatten)]
         paging: PagingArgs,
     },
+    /// Say when pages are visited next
+    Schedule(ScheduleArgs),
     /// List background jobs; show or cancel one
     Jobs(JobsArgs),
 }
@@ -208,6 +211,7 @@ pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
             let which = [("host", host), ("status", &status), ("mime", mime), ("since", &since)];
             list("/api/v1/pages", &which, paging)
         }
+        LookCommand::Schedule(args) => schedule::ask(args),
         LookCommand::Jobs(args) => jobs::ask(args),
     })
 }
@@ -285,8 +289,14 @@ pub(super) fn told(command: &LookCommand, answer: &str) -> Result<String, CliErr
         LookCommand::Actors(ActorsArgs { command: None, .. }) => listed(&read(answer)?, ACTORS),
         LookCommand::Actors(_) => restarted(&read(answer)?),
         LookCommand::Pages { .. } => listed(&read(answer)?, PAGES),
+        LookCommand::Schedule(args) => schedule::told(args, answer)?,
         LookCommand::Jobs(args) => jobs::told(args, answer)?,
     })
+}
+
+/// Whether a job carries it out whose end is waited for.
+pub(super) fn waits(command: &LookCommand) -> bool {
+    matches!(command, LookCommand::Schedule(args) if schedule::waits(args))
 }
 
 /// The verdict, then the handful of deciding facts; with `all` everything else too.

@@ -12,6 +12,7 @@ pub mod host;
 pub mod jobs;
 pub mod look;
 pub mod report;
+pub mod schedule;
 pub mod settings;
 pub mod snapshot;
 mod table;

@@ -8,12 +8,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::door::{Ask, Door, send};
+use super::jobs::end_of;
 use super::{block_on, escaped_part, read, unread};
 use crate::admin::csv::{Row, line, names};
 use crate::admin::holders::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::paging::Page;
 use crate::admin::reports::{ChangedPage, DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
+use crate::admin::schedule::FreshLine;
 use crate::cli::exit::{CliError, Safe};
 use crate::domain::url::Canonicaliser;
 use crate::warc::date::iso;
@@ -63,6 +65,8 @@ pub enum ReportName {
     Types,
     /// Pages that are new, changed (and by how much), gone, back, moved or given up
     Changes,
+    /// What part of the pages is likely to be as it was captured, by depth and by rule; a job finds it
+    Freshness,
 }
 
 /// Fetches and shows a report, page by page.
@@ -86,8 +90,18 @@ pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Writ
         ReportName::Seeds => paged::<SeedLine>(json, door, "seeds", "", out),
         ReportName::Hosts => paged::<HostLine>(json, door, "hosts", "", out),
         ReportName::Statuses => show::<StatusLine>(json, &get(door, "/api/v1/reports/statuses")?, true, out),
+        ReportName::Freshness => freshness(json, door, out),
         ReportName::Types => show::<TypeLine>(json, &get(door, "/api/v1/reports/types")?, true, out),
     }
+}
+
+/// Waits for the job, and shows what it found.
+fn freshness(json: bool, door: &Door, out: &mut dyn Write) -> Result<(), CliError> {
+    let begun = block_on(send(door, Ask::post("/api/v1/reports/freshness", String::new())))?;
+    let mut job: JobView = read(&block_on(end_of(door, &begun))?)?;
+    let lines = job.result.get_mut("lines").map(serde_json::Value::take).unwrap_or_default();
+    let lines: Vec<FreshLine> = serde_json::from_value(lines).map_err(unread)?;
+    show(json, &lines, true, out)
 }
 
 /// What narrows a report, as the end of its query.

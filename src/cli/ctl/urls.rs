@@ -9,6 +9,7 @@ use super::look::{PagingArgs, list};
 use super::read;
 use super::table::{Column, Form, listed};
 use crate::admin::retry::RetryWhich;
+use crate::admin::schedule::VisitWhich;
 use crate::admin::settings::ReadmitView;
 use crate::cli::exit::CliError;
 
@@ -57,9 +58,34 @@ pub enum UrlsCommand {
         #[command(flatten)]
         wait: WaitArgs,
     },
+    /// Visit pages now that are done: these, or those of a host, a pattern, a tag of their seed
+    #[command(
+        after_help = "Examples: lycosa ctl urls visit https://example.org/news\n          lycosa ctl urls visit --pattern /news/ --host example.org"
+    )]
+    Visit(VisitArgs),
     /// Queue URLs again that ended in an error
     #[command(after_help = "Example: lycosa ctl urls retry --reason timeout --since 2h")]
     Retry(RetryArgs),
+}
+
+/// Which pages.
+#[derive(Clone, Debug, Default, Args)]
+pub struct VisitArgs {
+    /// These pages
+    #[arg(conflicts_with_all = ["host", "pattern", "tag"])]
+    pub urls: Vec<String>,
+    /// Pages of this host
+    #[arg(long)]
+    pub host: Option<String>,
+    /// Pages whose URL this regular expression fits
+    #[arg(long)]
+    pub pattern: Option<String>,
+    /// Pages that go back to a seed with this tag
+    #[arg(long)]
+    pub tag: Option<String>,
+    /// Whether its end is waited for.
+    #[command(flatten)]
+    pub wait: WaitArgs,
 }
 
 /// Which errors; what is not said does not matter.
@@ -109,6 +135,10 @@ pub(super) fn ask(command: &UrlsCommand) -> Ask {
             let which = ReadmitView { reason: reason.clone(), held_back: *held_back, host: host.clone() };
             Ask::post("/api/v1/urls/readmit", json!(which).to_string())
         }
+        UrlsCommand::Visit(which) => {
+            let VisitArgs { urls, host, pattern, tag, .. } = which.clone();
+            Ask::post("/api/v1/urls/visit", json!(VisitWhich { urls, host, pattern, tag }).to_string())
+        }
         UrlsCommand::Retry(which) => {
             let RetryArgs { reason, host, since, status, .. } = which.clone();
             Ask::post("/api/v1/urls/retry", json!(RetryWhich { reason, host, since, status }).to_string())
@@ -121,14 +151,16 @@ pub(super) fn told(command: &UrlsCommand, answer: &str) -> Result<String, CliErr
     Ok(match command {
         UrlsCommand::Rejected { .. } => listed(&read(answer)?, REJECTED),
         UrlsCommand::Failed { .. } => listed(&read(answer)?, FAILED),
-        UrlsCommand::Readmit { .. } | UrlsCommand::Retry(_) => sentence(&read(answer)?),
+        UrlsCommand::Readmit { .. } | UrlsCommand::Retry(_) | UrlsCommand::Visit(_) => sentence(&read(answer)?),
     })
 }
 
 /// Whether a job carries it out whose end is waited for.
 pub(super) fn waits(command: &UrlsCommand) -> bool {
     match command {
-        UrlsCommand::Readmit { wait, .. } | UrlsCommand::Retry(RetryArgs { wait, .. }) => !wait.no_wait,
+        UrlsCommand::Readmit { wait, .. }
+        | UrlsCommand::Retry(RetryArgs { wait, .. })
+        | UrlsCommand::Visit(VisitArgs { wait, .. }) => !wait.no_wait,
         _ => false,
     }
 }

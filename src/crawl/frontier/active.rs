@@ -41,7 +41,7 @@ pub(super) struct Kept {
 impl Kept {
     /// Of a host that nothing is known of but what is on disk.
     pub fn of(counts: &HostCounts) -> Self {
-        let used = counts.done.saturating_add(counts.errors);
+        let used = counts.finished();
         Self { cursors: Cursors::starting_at(counts.heads), leased: KeyMap::default(), used, served: used }
     }
 
@@ -80,7 +80,7 @@ impl Active {
     }
 
     /// Up to `n` leases, the best rank first. Breadth first, no URL is handed out while one of a smaller depth is still on
-    /// its way, so that the depths found are those of the shortest paths. Best first, a share goes to the lower ranks.
+    /// its way, so that the depths found are those of the shortest paths; pages that are visited again wait for none, and none for them. Best first, a share goes to the lower ranks.
     pub fn next_leases(&mut self, node: &Node, end: &LeaseEnd, n: usize, order: Order) -> Result<Vec<Lease>> {
         let mut out = Vec::new();
         if self.all_leased() {
@@ -131,7 +131,7 @@ impl Active {
                         return Ok(());
                     }
                     self.kept.cursors.passed(rank, entry.0.order);
-                    let depth = entry.1.depth;
+                    let depth = if entry.1.is_visit() { u16::MAX } else { entry.1.depth };
                     if let Some(lease) = lease(node, end, &self.name, entry) {
                         self.kept.leased.insert(lease.core().url_key, Leased { depth, counted: false });
                         out.push(lease);
@@ -153,21 +153,25 @@ impl Active {
     }
 
     fn is_too_deep(&self, (_, entry): &Entry) -> bool {
-        self.kept.leased.values().map(|l| l.depth).min().is_some_and(|least| entry.depth > least)
+        let least = self.kept.leased.values().map(|l| l.depth).min();
+        !entry.is_visit() && least.is_some_and(|least| entry.depth > least)
     }
 
     /// Splits off what is beyond the host's page budget.
-    pub fn within_budget(&mut self, mut leases: Vec<Lease>, budget: Option<u64>) -> (Vec<Lease>, Vec<Lease>) {
+    pub fn within_budget(&mut self, leases: Vec<Lease>, budget: Option<u64>) -> (Vec<Lease>, Vec<Lease>) {
         let Some(budget) = budget else { return (leases, Vec::new()) };
-        let left = budget.saturating_sub(self.kept.used);
-        let keep = usize::try_from(left).unwrap_or(usize::MAX).min(leases.len());
-        let over = leases.split_off(keep);
-        for lease in &leases {
-            if let Some(leased) = self.kept.leased.get_mut(&lease.core().url_key) {
+        let mut left = budget.saturating_sub(self.kept.used);
+        leases.into_iter().partition(|lease| {
+            if lease.entry.is_visit() {
+                return true; // it has its page of the budget since its first capture
+            }
+            let fits = left > 0;
+            if let (true, Some(leased)) = (fits, self.kept.leased.get_mut(&lease.core().url_key)) {
                 leased.counted = true;
             }
-        }
-        self.kept.used = self.kept.used.saturating_add(keep as u64);
-        (leases, over)
+            left = left.saturating_sub(u64::from(fits));
+            self.kept.used = self.kept.used.saturating_add(u64::from(fits));
+            fits
+        })
     }
 }

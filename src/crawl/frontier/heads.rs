@@ -124,12 +124,7 @@ impl Fronts {
     }
 
     /// Hosts whose first visit is due by `date`, a page of them, and at most so many.
-    pub fn visits_until(
-        &mut self,
-        storage: &dyn Storage,
-        date: UnixMillis,
-        most: usize,
-    ) -> Result<Vec<VisitHostKey>> {
+    pub fn visits_until(&mut self, storage: &dyn Storage, date: UnixMillis, most: usize) -> Result<Vec<VisitHostKey>> {
         take_until::<VisitHosts>(storage, &mut self.visits, (date, most.min(LOOK)), |k| (k.partition, k.time))
     }
 

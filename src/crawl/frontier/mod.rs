@@ -336,6 +336,8 @@ impl Frontier {
         metrics.entries(Registry::Heads, self.fronts.len());
         let visit = self.fronts.first_visit().map_or(u64::MAX, |visit| visit.0);
         self.node.crawl.progress.sitemap_visit.store(visit, Ordering::Relaxed);
+        let visit = self.fronts.next_visit().map_or(u64::MAX, |visit| visit.0);
+        self.node.crawl.progress.next_visit.store(visit, Ordering::Relaxed);
     }
 
     fn look(&mut self) {

@@ -110,6 +110,8 @@ fn links_of(change: &Change) -> u64 {
         Change::DropUrls { urls, .. } => return urls.len() as u64,
         Change::FetchAgain(pages) => return pages.len() as u64,
         Change::TryAgain(urls) => return urls.len() as u64,
+        Change::Reschedule(urls) => return urls.len() as u64,
+        Change::Revisit(hosts) => return hosts.len() as u64 * 16,
         Change::ReadAgain(rows) => return rows.len() as u64,
         Change::FollowNearer(pages) => return pages.len() as u64,
         Change::Page(page) => &page.links,

@@ -193,6 +193,7 @@ struct Written {
     paces: Vec<(HostKey, Vec<u8>)>,
     ordered: Vec<(String, HostAt, HostOrders)>,
     again: Vec<RequeueReason>,
+    late: Vec<Duration>,
     visits: Vec<Option<Visit>>,
     epoch: u64,
 }
@@ -220,12 +221,14 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let leased = |key: &UrlKey| node.crawl.leases.contains(key);
     let each = node.crawl.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
-    let (mut paces, mut ordered, mut again, mut visits) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut paces, mut ordered, mut visits) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut again, mut late) = (Vec::new(), Vec::new());
     for commit in group.iter() {
         let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
         paces.extend(pace_in(commit).filter(|_| !done.void));
         urls.extend(done.settled);
         again.extend(done.again);
+        late.extend(done.late);
         visits.push(done.visit);
         if let (Change::Order { host, .. }, Some((at, orders))) = (&commit.change, done.ordered) {
             ordered.push((host.clone(), at, orders));
@@ -259,7 +262,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     }
     open.unsynced.extend(listed);
     scope_is_noted(node, &joined);
-    Ok(Written { hosts, urls, contents, paces, ordered, again, visits, epoch })
+    Ok(Written { hosts, urls, contents, paces, ordered, again, late, visits, epoch })
 }
 
 /// Appends a group's records and notes in each page where it stands; gives that place of each.
@@ -352,6 +355,7 @@ impl Written {
         }
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
         self.again.iter().for_each(|why| node.telemetry.metrics.queued_again(*why));
+        self.late.iter().for_each(|late| node.telemetry.metrics.visit_late(*late));
         self.visits.iter().flatten().for_each(|visit| node.telemetry.metrics.visit(*visit));
         node.telemetry.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
         rejected.iter().for_each(|(reason, n)| node.telemetry.metrics.rejected(*reason, *n));

@@ -45,7 +45,9 @@ impl PartialEq for Clock {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum CycleError {
-    #[error("\"{0}\" is no cycle: write \"off\", \"adapt\", a duration such as \"6h\", or five fields of cron such as \"30 6 * * 1-5 Asia/Shanghai\"")]
+    #[error(
+        "\"{0}\" is no cycle: write \"off\", \"adapt\", a duration such as \"6h\", or five fields of cron such as \"30 6 * * 1-5 Asia/Shanghai\""
+    )]
     Unknown(String),
     #[error("a cycle of {0} is below one second")]
     Short(String),
@@ -53,7 +55,9 @@ pub enum CycleError {
     Cron { text: String, why: String },
     #[error("in the cycle \"{text}\" no such time ever comes")]
     Never { text: String },
-    #[error("in the cycle \"{text}\" the zone \"{zone}\" is not known: write one such as Asia/Shanghai, Europe/Berlin, UTC")]
+    #[error(
+        "in the cycle \"{text}\" the zone \"{zone}\" is not known: write one such as Asia/Shanghai, Europe/Berlin, UTC"
+    )]
     Zone { text: String, zone: String },
 }
 
@@ -127,7 +131,14 @@ impl std::fmt::Display for Cycle {
 
 impl Cycle {
     /// When a page comes next that was visited at `last`; none when it never does.
-    pub fn next(&self, last: UnixMillis, (rate, weight): (Rate, f64), pace: &Pace, stretch: f64, key: &[u8]) -> Option<UnixMillis> {
+    pub fn next(
+        &self,
+        last: UnixMillis,
+        (rate, weight): (Rate, f64),
+        pace: &Pace,
+        stretch: f64,
+        key: &[u8],
+    ) -> Option<UnixMillis> {
         match self {
             Self::Off => None,
             Self::Every(every) => Some(last.plus(Pace::fixed(*every, key))),
@@ -141,14 +152,51 @@ impl Cycle {
 mod tests {
     use super::*;
 
+    /// 2027-01-01 and 2028-01-01.
+    const YEAR: std::ops::Range<u64> = 1_798_761_600..1_830_297_600;
+
+    fn times(cycle: &str) -> Vec<u64> {
+        let Cycle::At(clock) = cycle.parse().unwrap() else { panic!("{cycle} is no clock") };
+        let first = UnixMillis(YEAR.start * 1_000 - 1);
+        let all = std::iter::successors(clock.after(first), |last| clock.after(*last));
+        all.map(|at| at.0 / 1_000).take_while(|at| YEAR.contains(at)).collect()
+    }
+
+    #[test]
+    fn times_of_a_clock_are_those_of_another_reader_of_cron_over_a_year() {
+        for line in include_str!("../../../tests/data/cron.txt").lines().filter(|line| !line.starts_with('#')) {
+            let mut parts = line.split('|');
+            let (cycle, count, some) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+            let found = times(cycle);
+            assert_eq!(found.len(), count.parse::<usize>().unwrap(), "{cycle}");
+            let some: Vec<u64> = some.split_whitespace().map(|at| at.parse().unwrap()).collect();
+            let within = |at: &&u64| {
+                (1_804_636_800..1_807_315_200).contains(*at) || (1_823_990_400..1_825_804_800).contains(*at)
+            };
+            assert_eq!(found.iter().filter(within).copied().collect::<Vec<_>>(), some, "{cycle}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_a_day_has_twice_or_not_comes_once_that_day() {
+        for cycle in ["15 2 * * * Europe/Berlin", "30 1 * * * America/New_York"] {
+            assert_eq!(times(cycle).len(), 365, "{cycle}");
+        }
+    }
+
     #[test]
     fn a_cycle_is_written_as_it_is_read() {
         for text in ["off", "adapt", "6h", "1day 12h", "30 6 * * 1-5 Asia/Shanghai", "*/10 * * * *"] {
             assert_eq!(text.parse::<Cycle>().unwrap().to_string(), text);
         }
         for (text, part) in [
-            ("sometimes", "no cycle"), ("", "no cycle"), ("10ms", "below one second"), ("61 * * * *", "cannot be read"),
-            ("0 0 30 2 *", "ever comes"), ("0 0 * * * Mars/Olympus", "Mars/Olympus"), ("1 2 3", "no cycle"),
+            ("sometimes", "no cycle"),
+            ("", "no cycle"),
+            ("10ms", "below one second"),
+            ("61 * * * *", "cannot be read"),
+            ("0 0 30 2 *", "ever comes"),
+            ("0 0 * * * Mars/Olympus", "Mars/Olympus"),
+            ("1 2 3", "no cycle"),
         ] {
             let error = text.parse::<Cycle>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

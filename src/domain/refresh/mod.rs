@@ -181,7 +181,9 @@ impl Plan<'_> {
         let every = self.cycle.next(last, (habit.rate, weight), &self.pace, stretch, key).map(|next| next.since(last));
         let every = match ended {
             Ended::Done => every,
-            Ended::Gone(tries) if tries < GONE_TRIES => every.map(|every| every.max(self.pace.pace) * LATER.pow(tries.into())),
+            Ended::Gone(tries) if tries < GONE_TRIES => {
+                every.map(|every| every.max(self.pace.pace) * LATER.pow(tries.into()))
+            }
             Ended::Failed(tries) if tries < FAILED_TRIES => {
                 let most = |every: Duration| self.pace.max.max(every * 2);
                 every.map(|every| (every * 2).saturating_mul(LATER.pow(tries.into())).min(most(every)))
@@ -213,7 +215,17 @@ mod tests {
     fn numbers_and_little_things_count_until_the_page_is_restless_and_a_text_ends_that() {
         let mut habit = Habit::default();
         let mut found = Vec::new();
-        let visits = [Visit::Numbers, Visit::Little, Visit::Unchanged, Visit::Numbers, Visit::Numbers, Visit::Numbers, Visit::Little, Visit::Changed, Visit::Numbers];
+        let visits = [
+            Visit::Numbers,
+            Visit::Little,
+            Visit::Unchanged,
+            Visit::Numbers,
+            Visit::Numbers,
+            Visit::Numbers,
+            Visit::Little,
+            Visit::Changed,
+            Visit::Numbers,
+        ];
         for visit in visits {
             let (next, brought) = habit.after(&told(visit), Heed::Text);
             (habit, _) = (next, found.push(brought == Found::Change));
@@ -224,8 +236,22 @@ mod tests {
     #[test]
     fn what_counts_is_by_heed() {
         for (heed, counted) in [
-            (Heed::Text, &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Gone, Visit::Back, Visit::Redirect][..]),
-            (Heed::All, &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Markup, Visit::Gone, Visit::Back, Visit::Redirect]),
+            (
+                Heed::Text,
+                &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Gone, Visit::Back, Visit::Redirect][..],
+            ),
+            (
+                Heed::All,
+                &[
+                    Visit::Changed,
+                    Visit::Little,
+                    Visit::Numbers,
+                    Visit::Markup,
+                    Visit::Gone,
+                    Visit::Back,
+                    Visit::Redirect,
+                ],
+            ),
             (Heed::Large, &[Visit::Changed, Visit::Gone, Visit::Back, Visit::Redirect]),
         ] {
             for visit in Visit::ALL {
@@ -252,7 +278,10 @@ mod tests {
         };
         assert_eq!([0, 1, 2, 3].map(|n| every("1d", Ended::Gone(n))), [Some(1), Some(4), Some(16), None]);
         assert_eq!(every("1h", Ended::Gone(0)), Some(1), "not sooner than refresh.pace");
-        assert_eq!([0, 1, 2, 3, 7, 8].map(|n| every("1d", Ended::Failed(n))), [2, 8, 32, 90, 90].map(Some).into_iter().chain([None]).collect::<Vec<_>>()[..]);
+        assert_eq!(
+            [0, 1, 2, 3, 7, 8].map(|n| every("1d", Ended::Failed(n))),
+            [2, 8, 32, 90, 90].map(Some).into_iter().chain([None]).collect::<Vec<_>>()[..]
+        );
         assert_eq!(every("1d", Ended::Done), Some(1));
         assert_eq!(every("off", Ended::Done), None);
     }

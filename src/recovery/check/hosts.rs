@@ -10,7 +10,9 @@ use crate::domain::fingerprint::{CrawlId, HostKey};
 use crate::domain::partition::Partition;
 use crate::storage::Family;
 use crate::storage::keys::{HostAt, HostCrawl, Key};
-use crate::storage::tables::{self, Failed, HostState, Pages, Parked, Queue, Rejected, Seen, Table, VisitHosts, Visits, Waiting};
+use crate::storage::tables::{
+    self, Failed, HostState, Pages, Parked, Queue, Rejected, Seen, Table, VisitHosts, Visits, Waiting,
+};
 use crate::storage::values::{self, HostCounts, Place, Value, VisitCounts};
 
 /// The families side by side.

@@ -5,10 +5,10 @@ use crate::base::time::UnixMillis;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
-use crate::domain::revisit::RequeueReason;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::{
-    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, RANKS, UrlState, VisitCounts, VisitRow,
+    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, RANKS, UrlState, VisitCounts,
+    VisitRow,
 };
 
 /// What an entry of `queue` or `due` is to the state of its URL.
@@ -104,7 +104,7 @@ impl HostTally {
 
     /// An entry of the queue, or a retry: whether it is a visit.
     pub fn entry(&mut self, entry: &QueueEntry) {
-        self.visiting += u32::from(entry.again.is_some_and(|last| last.why == RequeueReason::Cycle));
+        self.visiting += u32::from(entry.is_visit());
     }
 
     /// A row of `visits`.

@@ -49,7 +49,13 @@ fn nexts(pass: &Pass<'_>, rows: &[Row<Visits>]) -> Result<Vec<Option<UnixMillis>
 }
 
 /// The row that the last visit of a page names is there.
-pub fn there(pass: &mut Pass<'_>, key: SeenKey, url: &str, visited: UnixMillis, next: Option<UnixMillis>) -> Result<()> {
+pub fn there(
+    pass: &mut Pass<'_>,
+    key: SeenKey,
+    url: &str,
+    visited: UnixMillis,
+    next: Option<UnixMillis>,
+) -> Result<()> {
     let Some(next) = next else { return Ok(()) };
     let row = key.visit(next);
     if pass.look_one::<Visits>(&row)?.is_some() {

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::{DATABASE, EraseError, Far, Host, Result, TABLES, Work};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::reason::Rejection;
+use crate::domain::refresh::Rate;
 use crate::domain::visit::Visit;
 use crate::storage::keys::{
     ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
@@ -77,7 +78,8 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         | Family::Visits
         | Family::Robots => key.starts_with(&host.prefix),
         Family::HostState if key == host.prefix => {
-            let bare = HostState::decode(value).is_ok_and(|state| state.pace.is_empty() && !state.orders.is_empty());
+            let bare = HostState::decode(value)
+                .is_ok_and(|state| state.pace.is_empty() && state.rate == Rate::default() && !state.orders.is_empty());
             return if bare { Is::Order } else { Is::Own };
         }
         Family::HostState => false,

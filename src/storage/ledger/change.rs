@@ -1,6 +1,7 @@
 //! What rooms ask the Store to commit, and what they are told afterwards.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
@@ -296,4 +297,6 @@ pub struct Done {
     pub ordered: Option<(HostAt, HostOrders)>,
     /// URLs that were queued once more, by why.
     pub again: Vec<RequeueReason>,
+    /// How late the first visits of hosts' turns began.
+    pub late: Vec<Duration>,
 }

@@ -4,6 +4,7 @@
 use super::{Ledger, Result, counters_of};
 use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrder;
+use crate::domain::refresh::Rate;
 use crate::domain::visit::Visit;
 use crate::storage::keys::{HostAt, PageKey, SeenKey};
 use crate::storage::tables::{Nearer, Pages, Rejected, Seeds, Seen};
@@ -11,7 +12,7 @@ use crate::storage::txn::Txn;
 use crate::storage::values::{DoneKind, FeedEntry, PageRecord, UrlState};
 
 impl Ledger {
-    /// The host is blocked, so that nothing of it is asked for again; its pace is forgotten.
+    /// The host is blocked, so that nothing of it is asked for again; its pace is forgotten, and how often its pages change.
     ///
     /// # Errors
     /// The storage's own.
@@ -20,6 +21,7 @@ impl Ledger {
         if self.hosts.orders(txn, at)?.blocked.is_none() {
             self.order(txn, host, HostOrder::Block, now)?;
         }
+        self.hosts.note_visit(txn, at, |_| Rate::default())?;
         self.hosts.note_state(txn, at, None, Some(&[]), &mut self.counters)
     }
 
@@ -32,6 +34,7 @@ impl Ledger {
             counters_of(&mut self.counters, page, false);
             let at = key.seen().host_crawl().host_at();
             self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_sub(page.bytes))?;
+            self.no_visit(txn, key.seen(), page.next)?;
             txn.delete::<Pages>(key);
         }
         Ok(())

@@ -292,7 +292,7 @@ impl Hosts {
                 at,
                 place,
                 queued: row.counts.queued_total(),
-                finished: row.counts.done.saturating_add(row.counts.errors),
+                finished: row.counts.finished(),
                 put: std::mem::take(&mut row.put),
                 due: row.due.take(),
                 sitemap: row.sitemap.take(),

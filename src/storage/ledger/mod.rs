@@ -433,8 +433,7 @@ impl Ledger {
     fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
         let (reach, seq) = (entry.reach(), self.counters.next_seq);
         let last = rank == Some(NewUrl::LAST);
-        let visit = entry.again.is_some_and(|last| last.why == RequeueReason::Cycle);
-        let place = match (last, visit) {
+        let place = match (last, entry.is_visit()) {
             (true, _) => Ranker::last_place(seq),
             (_, true) => self.rules.ranker.visit_place(entry.depth, seq),
             _ => self.rules.ranker.place(entry.depth, reach.left(self.rules.max_depth), seq),

@@ -163,12 +163,19 @@ impl Ledger {
                 visits.owed = if turn > 0 || most == 0 { owed } else { 0 };
             })?;
             done.again.extend((0..turn).map(|_| RequeueReason::Cycle));
+            done.late.extend((turn > 0).then(|| date.since(counts.first)));
         }
         Ok(done)
     }
 
     /// Queues the first pages of a host whose time has come, at most so many. Gives how many, and when the next one's comes.
-    fn turn(&mut self, txn: &mut Txn<'_>, at: HostAt, most: u32, date: UnixMillis) -> Result<(u32, Option<UnixMillis>)> {
+    fn turn(
+        &mut self,
+        txn: &mut Txn<'_>,
+        at: HostAt,
+        most: u32,
+        date: UnixMillis,
+    ) -> Result<(u32, Option<UnixMillis>)> {
         let rows = txn.stored::<Visits>(&KeyRange::host_crawl(at.crawl(self.rules.crawl)), most as usize + 1)?;
         let mut turn = 0;
         for (row, _) in rows {

@@ -146,6 +146,11 @@ impl VisitCounts {
 const STRETCH_ONE: u32 = 256;
 
 impl HostCounts {
+    /// URLs that are done or were given up; those that are being visited again are so still.
+    pub fn finished(&self) -> u64 {
+        self.done.saturating_add(self.errors).saturating_add(self.visits.queued.into())
+    }
+
     /// URLs in `queue`, all ranks together.
     pub fn queued_total(&self) -> u64 {
         self.queued.iter().fold(0, |sum, n| sum.saturating_add(*n))

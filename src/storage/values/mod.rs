@@ -13,7 +13,9 @@ mod wire;
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, FormerFeed, INDEX, Shown};
 pub use folder::{CardSettings, ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
-pub use host::{HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts, VisitRow};
+pub use host::{
+    HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts, VisitRow,
+};
 pub use page::{
     AsSitemap, ContentValue, DoneKind, PageRecord, Remarks, Unsynced, UnsyncedLines, UnsyncedPage, WarcPlace,
 };

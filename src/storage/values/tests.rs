@@ -183,7 +183,8 @@ fn samples() -> Vec<Sample> {
     let map = AsSitemap { found: FoundAs::SitemapFile { nesting: 1 }, via: Some("u".into()), put_off: true };
     let bare = PageRecord::new(&PageUrl::from_canonical("http://h0.test/").unwrap(), time, DoneKind::Unstored);
     let types = BTreeMap::from([("text/html".to_owned(), (3, 900)), ("other".to_owned(), (0, 0))]);
-    let frontier = FrontierCounts { ranks: [9, 0, 0, 0, 0, 0, 0, 300], retries: 1, hosts_held: 2, visits: 5, visit_load: 700 };
+    let frontier =
+        FrontierCounts { ranks: [9, 0, 0, 0, 0, 0, 0, 300], retries: 1, hosts_held: 2, visits: 5, visit_load: 700 };
     let reach = Reach { depth: 300, limit: Some(u16::MAX) };
     let mut all = vec![
         sample(QueueEntry { origin: None, via: None, ..queue_entry() }),
@@ -193,7 +194,12 @@ fn samples() -> Vec<Sample> {
         sample(unsynced(again)),
         sample(UnsyncedLines { from: 300, text: "{}\n".into() }),
         sample(HostState::default()),
-        sample(HostState { name: "h0.test".into(), pace: vec![0, 255], orders, rate: Rate { ln: -3_000, weight: 700 } }),
+        sample(HostState {
+            name: "h0.test".into(),
+            pace: vec![0, 255],
+            orders,
+            rate: Rate { ln: -3_000, weight: 700 },
+        }),
         sample(host_counts(Place::None)),
         sample(host_counts(Place::Held)),
         sample(host_counts(Place::Waiting { rank: 7, order: u64::MAX })),

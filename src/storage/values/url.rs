@@ -132,6 +132,11 @@ pub struct QueueEntry {
 }
 
 impl QueueEntry {
+    /// Whether it is a page that is visited again because its cycle says so.
+    pub fn is_visit(&self) -> bool {
+        self.again.is_some_and(|last| last.why == RequeueReason::Cycle)
+    }
+
     /// A link found now, so many links from its seed, of which nothing else is known.
     pub fn new(url: &PageUrl, depth: u16, discovered: UnixMillis) -> Self {
         Self {

@@ -7,6 +7,8 @@
 //! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I10; any is a fault of the program |
 //! | `lycosa_frontier_urls` | gauge | `rank`: 0 (best) to 7; URLs in queues, those being fetched among them |
 //! | `lycosa_frontier_retries` | gauge | |
+//! | `lycosa_visits_planned`, `lycosa_visit_load` (a day) | gauge | |
+//! | `lycosa_visit_lateness_seconds` | histogram | |
 //! | `lycosa_hosts` | gauge | `state`: active, waiting, parked, held |
 //! | `lycosa_hosts_ordered` | gauge | `order`: paused, blocked, dropping, recrawling |
 //! | `lycosa_hosts_blocked_total` | counter | `reason`: refusals, robots_unreachable |

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Unit;
 
-use super::parts::{Each, Labels, Values, count, follow, one_more, put, set_all, wide};
+use super::parts::{Each, Labels, Values, count, follow, long, one_more, put, set_all, wide};
 use super::{Metrics, Phase};
 use crate::content::sitemap::End;
 use crate::domain::note::Note;
@@ -17,6 +17,7 @@ use crate::domain::revisit::RequeueReason;
 use crate::domain::url::UrlError;
 use crate::domain::visit::Visit;
 use crate::net::dns::DnsStats;
+use crate::telemetry::series::VISITS;
 use crate::telemetry::status::StatusSnapshot;
 
 const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
@@ -35,6 +36,9 @@ metrics! {
             "URLs in the queues of all hosts by rank, those being fetched among them", RANK_NAMES
         );
         retries_waiting: Gauge = gauge("lycosa_frontier_retries", "URLs that wait for the time of their next try");
+        visits_planned: Gauge = gauge("lycosa_visits_planned", "Pages that are done and have a next visit");
+        visit_load: Gauge = gauge("lycosa_visit_load", "Visits a day that pages ask for");
+        visit_lateness: Histogram = times_as("lycosa_visit_lateness", "How late the first visit of a host's turn began", long);
         hosts_blocked: Each<Counter> = counters(
             "lycosa_hosts_blocked",
             "How often a host was left alone for long, by reason", ("reason", &BLOCKS)
@@ -166,6 +170,16 @@ impl Metrics {
         self.0.pages.lateness.observe(late.as_secs_f64());
     }
 
+    /// Visits since the process began, in the order of [`Visit::ALL`].
+    pub fn visits(&self) -> [u64; VISITS] {
+        std::array::from_fn(|at| self.0.pages.visits.get(at).map_or(0, Counter::get))
+    }
+
+    /// The first visit of a host's turn began so late.
+    pub fn visit_late(&self, late: Duration) {
+        self.0.pages.visit_lateness.observe(late.as_secs_f64());
+    }
+
     /// A page was committed so long after its answer's end.
     pub fn commit_lag(&self, lag: Duration) {
         self.0.pages.commit_lag.observe(lag.as_secs_f64());
@@ -207,5 +221,7 @@ impl Metrics {
         set_all(&pages.ordered, &[orders.paused, orders.blocked, orders.dropping, orders.recrawling]);
         set_all(&pages.ranks, &s.frontier);
         put(&pages.retries_waiting, s.retries);
+        put(&pages.visits_planned, s.visits_planned);
+        put(&pages.visit_load, s.visits_a_day.round() as u64);
     }
 }

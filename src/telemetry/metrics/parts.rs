@@ -178,6 +178,11 @@ impl Register<'_> {
         self.kept(name, help, Some(Unit::Seconds), wide())
     }
 
+    /// Times, in buckets as `made`; `_seconds` is added to the name.
+    pub fn times_as(&mut self, name: &str, help: &str, made: Made<Histogram>) -> Histogram {
+        self.kept(name, help, Some(Unit::Seconds), made())
+    }
+
     /// Times for each member of a set, in buckets as `made`.
     pub fn times_of<L: Labels>(&mut self, name: &str, help: &str, made: Made<Histogram>) -> Each<Histogram> {
         let family = Family::<Label, Histogram, Made<Histogram>>::new_with_constructor(made);
@@ -188,6 +193,11 @@ impl Register<'_> {
 /// 1 ms to 65 s.
 pub(super) fn wide() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 2.0, 17))
+}
+
+/// 1 s to 3 days.
+pub(super) fn long() -> Histogram {
+    Histogram::new(exponential_buckets(1.0, 4.0, 10))
 }
 
 /// 10 µs to 5 s.

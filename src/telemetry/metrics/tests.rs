@@ -37,6 +37,8 @@ fn counts_gauges_and_times_appear_under_the_names_of_the_interface() {
         hosts_ordered: HostsOrdered { blocked: 5, ..HostsOrdered::default() },
         frontier: vec![6, 0, 0, 0, 0, 0, 0, 2],
         retries: 1,
+        visits_planned: 12,
+        visits_a_day: 2.6,
         ..StatusSnapshot::default()
     });
     m.phase(Phase::FirstByte, Duration::from_millis(3));

@@ -13,7 +13,9 @@ use lycosa::recovery::check::Fault;
 use lycosa::storage::keys::FeedKey;
 use lycosa::storage::read;
 use lycosa::storage::tables;
-use lycosa::storage::values::{AsSitemap, Counters, FeedEntry, FeedLog, PageRecord, Place, RejectedValue, UrlState};
+use lycosa::storage::values::{
+    AsSitemap, Counters, FeedEntry, FeedLog, PageRecord, Place, RejectedValue, UrlState, VisitRow,
+};
 
 use super::{Named, all, done_page, host_with_queue, queued, remove, write};
 
@@ -102,6 +104,39 @@ pub const ALL: &[Named] = &[
             write(s, |b| b.put::<tables::Sitemaps>(&row, &()));
         },
         &[Fault::SitemapStray],
+    ),
+    (
+        "a row of visits is at another time than its page is visited next",
+        |s, _| {
+            let row = done_page(s).0.seen().visit(UnixMillis(77));
+            write(s, |b| b.put::<tables::Visits>(&row, &VisitRow { every: 60 }));
+        },
+        &[Fault::VisitStray],
+    ),
+    (
+        "a page that is visited again has no row",
+        |s, _| {
+            let (key, page) = done_page(s);
+            write(s, |b| b.put::<tables::Pages>(&key, &PageRecord { next: Some(UnixMillis(77)), ..page }));
+        },
+        &[Fault::VisitMissing],
+    ),
+    (
+        "a host stands in the row of visits that has none",
+        |s, _| {
+            let row = host_with_queue(s).0.host_at().parked(UnixMillis(77));
+            write(s, |b| b.put::<tables::VisitHosts>(&row, &()));
+        },
+        &[Fault::VisitHost],
+    ),
+    (
+        "a host is not in the row of visits where its counts say",
+        |s, _| {
+            let (key, mut counts) = host_with_queue(s);
+            counts.visits.row = Some(UnixMillis(77));
+            write(s, |b| b.put::<tables::HostCounts>(&key, &counts));
+        },
+        &[Fault::VisitHost],
     ),
     (
         "a page's mark says another way than the better one that waits",

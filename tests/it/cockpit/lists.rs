@@ -63,7 +63,7 @@ fn urls_turned_away_and_given_up_are_listed_by_reason_and_host() {
     assert_eq!((urls(&busy), &busy[0]["status"]), (["http://b.test/busy"].into(), &503.into()));
     assert_eq!(all(&desk, "/api/v1/urls/failed?reason=timeout").0.len(), 0);
 
-    let (status, head, body) = desk.ask("GET", "/api/v1/urls/rejected?reason=scope&limit=2&format=csv");
+    let (status, head, body) = desk.ask("GET", "/api/v1/urls/rejected?reason=scope&limit=2&format=csv", "");
     let table = String::from_utf8(body).unwrap();
     assert!(status == 200 && head.contains("content-type: text/csv") && head.contains("\r\nx-next-cursor: "), "{head}");
     assert!(

@@ -65,12 +65,15 @@ impl Desk {
     }
 
     /// Status, head and body of the answer.
-    fn ask(&self, method: &str, path: &str) -> (u16, String, Vec<u8>) {
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, String, Vec<u8>) {
         let at = self.0.address();
         let mut stream = TcpStream::connect(at).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let request =
-            format!("{method} {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n{kind}Content-Length: {length}\r\n\r\n{body}"
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
@@ -82,9 +85,14 @@ impl Desk {
 
     /// Status and JSON of the answer; of a failure it must be a problem.
     fn json(&self, method: &str, path: &str) -> (u16, Value) {
-        let (status, head, body) = self.ask(method, path);
+        self.send(method, path, "")
+    }
+
+    /// The same, with a body.
+    pub fn send(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let (status, head, body) = self.ask(method, path, body);
         let kind =
-            if status == 200 { "content-type: application/json" } else { "content-type: application/problem+json" };
+            if status < 300 { "content-type: application/json" } else { "content-type: application/problem+json" };
         assert!(head.contains(kind), "{path}: {head}\n{}", String::from_utf8_lossy(&body));
         (status, serde_json::from_slice(&body).unwrap())
     }

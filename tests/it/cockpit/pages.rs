@@ -105,7 +105,8 @@ fn a_snapshot_gives_the_bytes_the_text_and_a_look_without_scripts() {
     let sandbox = in_front_of(&site);
     let live = crawled(&sandbox);
     let desk = Desk::of(&live);
-    let get = |path: &str, form: &str| desk.ask("GET", &format!("/api/v1/snapshot?url=http://a.test/{path}&as={form}"));
+    let get =
+        |path: &str, form: &str| desk.ask("GET", &format!("/api/v1/snapshot?url=http://a.test/{path}&as={form}"), "");
     for path in ["page", "copy"] {
         // One of the two is a revisit, whose bytes stand in the record of the other.
         let (status, head, body) = get(path, "stored");
@@ -153,7 +154,7 @@ fn a_snapshot_of_a_body_that_is_archived_as_it_came_has_no_chunks() {
     live.until("the crawl", |s| s.done == 1 && s.processing == 0);
     let desk = Desk::of(&live);
     for (form, want) in [("stored", "<p>words"), ("rendered", "<p>words"), ("text", "words")] {
-        let (status, _, body) = desk.ask("GET", &format!("/api/v1/snapshot?url=http://a.test/&as={form}"));
+        let (status, _, body) = desk.ask("GET", &format!("/api/v1/snapshot?url=http://a.test/&as={form}"), "");
         assert_eq!((status, String::from_utf8(body).unwrap().trim()), (200, want));
     }
     drop(desk);

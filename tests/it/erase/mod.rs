@@ -73,7 +73,7 @@ fn sandbox(site: &Site, seeds: &[String], settings: &str) -> Sandbox {
         "crawl.seeds = {seeds:?}\nadmin.listen = \"127.0.0.1:0\"\nnet.allow = [\"127.0.0.1/32:{}\"]\n\
          dns.overrides = {{ \"*.test\" = \"{}\" }}\ndisk.pause_below = \"1MB\"\ndisk.reserve = 0\nlog.level = \"info\"\n\
          politeness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\nstore.memory = \"32MiB\"\n\
-         store.warc_max_size = \"1MB\"\n{settings}\n",
+         store.warc_max_size = \"1MB\"\nrefresh.cycle = \"20h\"\n{settings}\n",
         site.port(),
         site.address,
     ))

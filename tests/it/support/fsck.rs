@@ -7,7 +7,6 @@ use std::path::Path;
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::reason::Rejection;
-use lycosa::domain::revisit::RequeueReason;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::domain::visit::Visit;
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
@@ -165,7 +164,6 @@ impl Found {
             wanted.extend(failed.next.map(|next| seen.visit(next)));
         }
         self.same("rows of visits", rows.keys().copied().collect::<BTreeSet<_>>(), wanted);
-        let is_visit = |entry: &QueueEntry| entry.again.is_some_and(|last| last.why == RequeueReason::Cycle);
         let mut tallies: HashMap<_, (u64, u64, u32)> = HashMap::new();
         let mut first: HashMap<_, UnixMillis> = HashMap::new();
         for (key, row) in &rows {
@@ -175,10 +173,13 @@ impl Found {
             *first = key.time.min(*first);
         }
         let queued = self.queue.iter().map(|(key, entry)| (key.host, entry));
-        for (host, _) in queued.chain(self.due.iter().map(|(key, entry)| (key.host, entry))).filter(|(_, e)| is_visit(e)) {
+        for (host, _) in
+            queued.chain(self.due.iter().map(|(key, entry)| (key.host, entry))).filter(|(_, entry)| entry.is_visit())
+        {
             tallies.entry(host).or_default().2 += 1;
         }
-        let hosts: BTreeMap<_, _> = all::<tables::VisitHosts>(storage).into_iter().map(|(key, ())| (key.host, key.time)).collect();
+        let hosts: BTreeMap<_, _> =
+            all::<tables::VisitHosts>(storage).into_iter().map(|(key, ())| (key.host, key.time)).collect();
         self.same("hosts with visits, each once", hosts.len(), all::<tables::VisitHosts>(storage).len());
         for (at, counts) in self.counts.clone() {
             let visits = counts.visits;
@@ -336,6 +337,8 @@ impl Found {
         let mut frontier = FrontierCounts { retries: self.due.len() as u64, ..FrontierCounts::default() };
         self.queue.keys().for_each(|key| frontier.ranks[usize::from(key.rank)] += 1);
         frontier.hosts_held = held;
+        frontier.visits = self.counts.values().map(|c| c.visits.rows).sum();
+        frontier.visit_load = self.counts.values().map(|c| c.visits.load).sum();
         self.same("queues by rank, retries, hosts held", c.frontier, frontier);
     }
 

@@ -82,6 +82,7 @@ fn begin(queue: &QueueView) -> String {
         ("depth", Some(via)) => {
             format!("because {via} leads to it by a way on which more of its links may be followed")
         }
+        ("cycle", _) => "because its cycle says that it is time".to_owned(),
         ("cookies", _) => "because a redirect leads back to it, perhaps for its cookies".to_owned(),
         (_, Some(via)) => format!("because {via} says that it was changed since"),
         (_, None) => "because a sitemap says that it was changed since".to_owned(),

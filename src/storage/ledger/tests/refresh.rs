@@ -75,15 +75,19 @@ impl Bench {
         for (host, counts) in
             read::scan::<crate::storage::tables::HostCounts>(&self.storage, &KeyRange::all(), usize::MAX).unwrap()
         {
-            let own: Vec<_> = rows.iter().filter(|(key, _)| key.host == host.host).map(|(key, row)| (key.time, row.load())).collect();
+            let own: Vec<_> =
+                rows.iter().filter(|(key, _)| key.host == host.host).map(|(key, row)| (key.time, row.load())).collect();
             let load = own.iter().map(|(_, load)| load).sum::<u64>();
             let own: Vec<_> = own.into_iter().map(|(time, _)| time).collect();
             let queue = KeyRange::host_crawl(host);
             let queued = read::scan::<Queue>(&self.storage, &queue, usize::MAX).unwrap();
-            let is_visit = |entry: &QueueEntry| entry.again.is_some_and(|last| last.why == RequeueReason::Cycle);
-            let queued = queued.iter().filter(|(_, entry)| is_visit(entry)).count();
+            let queued = queued.iter().filter(|(_, entry)| entry.is_visit()).count();
             let visits = counts.visits;
-            assert_eq!((visits.rows, visits.queued, visits.load), (own.len() as u64, queued as u32, load), "{visits:?}");
+            assert_eq!(
+                (visits.rows, visits.queued, visits.load),
+                (own.len() as u64, queued as u32, load),
+                "{visits:?}"
+            );
             assert!(own.iter().all(|time| *time >= visits.first), "{visits:?} {own:?}");
             let row = hosts.iter().find(|key| key.host == host.host).map(|key| key.time);
             assert_eq!(row, visits.row);
@@ -139,15 +143,35 @@ fn a_longer_cycle_moves_the_row_when_its_time_comes() {
 }
 
 #[test]
+fn other_rules_and_back_leave_every_row_as_it_was_and_nothing_is_queued() {
+    let mut bench = refreshing("adapt");
+    let urls: Vec<_> = (0..40).map(|n| bench.find(&format!("http://h{}.test/{n}", n % 3), n % 6)).collect();
+    urls.iter().zip(0..).for_each(|(url, n)| _ = bench.visit(url, 1_000 + n * 777, 1));
+    let rows = |bench: &Bench| read::scan::<Visits>(&bench.storage, &KeyRange::all(), usize::MAX).unwrap();
+    let (before, adapt) = (rows(&bench), bench.ledger.rules.refresh.clone());
+    let keys: Vec<_> = urls.iter().map(|url| bench.ledger.seen_key(&url.url)).collect();
+    for other in ["1h", "off", "0 6 * * *"] {
+        bench.ledger.rules_are(2, None, Refresh { cycle: other.parse().unwrap(), ..adapt.clone() });
+        bench.commit(&[Change::Reschedule(keys.clone())]);
+        bench.is_sound();
+        assert_ne!(rows(&bench), before, "{other}");
+        bench.ledger.rules_are(3, None, adapt.clone());
+        bench.commit(&[Change::Reschedule(keys.clone())]);
+        bench.is_sound();
+        assert_eq!(rows(&bench), before, "{other}");
+    }
+    assert!(urls.iter().all(|url| entry(&bench, url).is_none()));
+}
+
+#[test]
 fn a_turn_is_sixteen_visits_and_a_half_of_them_while_new_pages_wait_which_come_before_the_next() {
     let mut bench = refreshing("1h");
     let urls: Vec<_> = (0..40).map(|n| bench.find(&format!("http://h.test/{n}"), 1)).collect();
     urls.iter().for_each(|url| _ = bench.visit(url, 1_000, 1));
     assert_eq!(bench.turn(3 * HOUR), 16);
     bench.is_sound();
-    let in_hand = |bench: &Bench| -> Vec<NewUrl> {
-        urls.iter().filter(|url| entry(bench, url).is_some()).cloned().collect()
-    };
+    let in_hand =
+        |bench: &Bench| -> Vec<NewUrl> { urls.iter().filter(|url| entry(bench, url).is_some()).cloned().collect() };
     in_hand(&bench).iter().for_each(|url| _ = bench.visit(url, 3 * HOUR, 1));
     let new: Vec<_> = (0..20).map(|n| bench.find(&format!("http://h.test/new/{n}"), 1)).collect();
     assert_eq!(bench.turn(3 * HOUR), 8, "half of them");
