@@ -101,6 +101,7 @@ bench: setup ## measure: criterion for the domain, end to end for the whole besi
 	cargo bench --locked --profile release --bench domain_url --bench domain_robots --bench domain_html --bench storage_seen \
 		-- --noplot --warm-up-time 1 --measurement-time 2
 	cargo bench --locked --profile release --bench end_to_end -- --full
+	cargo bench --locked --profile release --bench refresh
 	benches/derived.py
 
 profile: setup ## where every microsecond of a page goes, by perf: ARGS="--only real --rounds 1 --top 40"

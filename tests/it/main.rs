@@ -75,6 +75,7 @@ mod politeness;
 mod power;
 mod proxy;
 mod real_pages;
+mod refresh;
 #[cfg(feature = "rocksdb")]
 mod refusals;
 mod rejected;
