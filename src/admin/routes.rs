@@ -11,8 +11,9 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    across, actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging, pipeline,
-    probes, reports, rerank, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls, why_idle,
+    across, actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging,
+    pipeline, probes, reports, rerank, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls,
+    why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;

@@ -130,7 +130,15 @@ impl Settings {
         let RefreshSection { cycle, pace, min_interval, max_interval, share, max_rate, heed } = self.refresh.clone();
         // The check has compiled them before.
         let rules = self.schedule.iter().filter_map(|rule| rule.compiled().ok()).collect();
-        Refresh { cycle, pace: Pace { pace, min: min_interval, max: max_interval }, heed, share, max_rate, rules, of_seeds: false }
+        Refresh {
+            cycle,
+            pace: Pace { pace, min: min_interval, max: max_interval },
+            heed,
+            share,
+            max_rate,
+            rules,
+            of_seeds: false,
+        }
     }
 
     /// Time-outs and caps of a fetch.

@@ -8,9 +8,9 @@ use crate::crawl::node::Node;
 use crate::crawl::parser::inspect::Inspector;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
+use crate::domain::refresh::Refresh;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
-use crate::domain::refresh::Refresh;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
 use crate::storage::keys::KeyRange;
@@ -108,7 +108,10 @@ impl Rules {
             keep_rejected: self.settings.scope.record_rejected,
             generation: node.crawl.live.generation(),
             max_depth: node.crawl.live().settings.max_depth(),
-            refresh: Refresh { of_seeds: node.crawl.counters().seed_cycles, ..node.crawl.live().settings.refresh_rules() },
+            refresh: Refresh {
+                of_seeds: node.crawl.counters().seed_cycles,
+                ..node.crawl.live().settings.refresh_rules()
+            },
             priorities: node.crawl.live().priorities.clone(),
         }
     }

@@ -55,7 +55,8 @@ fn a_page_is_visited_by_its_cycle_for_as_long_as_it_is_there_and_its_new_links_a
     let home = told("http://a.test/");
     assert_eq!(home[0], "", "a line says it from the second visit on");
     assert!(home.iter().any(|visit| visit == "changed") && home.iter().any(|visit| visit == "unchanged"), "{home:?}");
-    let gone: Vec<_> = lines.iter().filter(|line| line["url"] == "http://a.test/gone").map(|line| &line["status"]).collect();
+    let gone: Vec<_> =
+        lines.iter().filter(|line| line["url"] == "http://a.test/gone").map(|line| &line["status"]).collect();
     assert_eq!((gone[0], gone[gone.len() - 1]), (&json!(200), &json!(410)));
 }
 

@@ -99,7 +99,8 @@ impl Row for DeadLink {
 }
 
 impl Row for SeedLine {
-    const NAMES: &'static [&'static str] = &["url", "state", "reason", "added", "rank", "weight", "max_depth", "tags", "cycle"];
+    const NAMES: &'static [&'static str] =
+        &["url", "state", "reason", "added", "rank", "weight", "max_depth", "tags", "cycle"];
 }
 
 impl Row for HostLine {

@@ -252,8 +252,14 @@ fn seeds(urls: Vec<String>, said: &SeedSaid) -> String {
     if *said == SeedSaid::default() {
         return urls.join("\n");
     }
-    let said =
-        NewSeed { rank: *rank, weight: *weight, max_depth: *max_depth, tags: tags.clone(), cycle: cycle.clone(), ..NewSeed::default() };
+    let said = NewSeed {
+        rank: *rank,
+        weight: *weight,
+        max_depth: *max_depth,
+        tags: tags.clone(),
+        cycle: cycle.clone(),
+        ..NewSeed::default()
+    };
     let seed = |url| NewSeed { url, ..said.clone() };
     json!({ "seeds": urls.into_iter().map(seed).collect::<Vec<NewSeed>>() }).to_string()
 }

@@ -48,7 +48,12 @@ impl AsRef<str> for SeedSection {
 
 impl Serialize for SeedSection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.rank.is_none() && self.weight.is_none() && self.max_depth.is_none() && self.tags.is_empty() && self.cycle.is_none() {
+        if self.rank.is_none()
+            && self.weight.is_none()
+            && self.max_depth.is_none()
+            && self.tags.is_empty()
+            && self.cycle.is_none()
+        {
             return serializer.serialize_str(&self.url);
         }
         Self::serialize(self, serializer)

@@ -141,7 +141,9 @@ pub enum Ended {
 impl Refresh {
     /// True when no page is ever visited again.
     pub fn is_off(&self) -> bool {
-        !self.of_seeds && self.cycle == Cycle::Off && self.rules.iter().all(|rule| matches!(rule.cycle, None | Some(Cycle::Off)))
+        !self.of_seeds
+            && self.cycle == Cycle::Off
+            && self.rules.iter().all(|rule| matches!(rule.cycle, None | Some(Cycle::Off)))
     }
 
     /// What holds for a page at this date.

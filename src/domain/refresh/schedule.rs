@@ -139,7 +139,8 @@ mod tests {
 
     fn plan<'r>(rules: &'r [Rule], about: &About<'_>, date: u64) -> Plan<'r> {
         const OFF: &Cycle = &Cycle::Off;
-        let all = Plan { cycle: OFF, pace: Pace::default(), heed: Heed::Text, weight: 1.0, by: By::Refresh, opens: None };
+        let all =
+            Plan { cycle: OFF, pace: Pace::default(), heed: Heed::Text, weight: 1.0, by: By::Refresh, opens: None };
         all.with(rules, about, UnixMillis(date))
     }
 

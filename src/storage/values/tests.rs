@@ -142,7 +142,16 @@ fn failed() -> FailedValue {
 
 fn seed() -> SeedValue {
     let (url, added, tags) = ("u".to_owned(), UnixMillis(1), vec!["a".to_owned()]);
-    SeedValue { url, added, rank: Some(7), weight: Weight::from_hundredths(250), max_depth: None, tags, cycle: None, guessed: true }
+    SeedValue {
+        url,
+        added,
+        rank: Some(7),
+        weight: Weight::from_hundredths(250),
+        max_depth: None,
+        tags,
+        cycle: None,
+        guessed: true,
+    }
 }
 
 fn robots(text: &[u8]) -> RobotsValue {

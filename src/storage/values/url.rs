@@ -297,6 +297,10 @@ fields! {
 impl SeedValue {
     /// True when something was said of it by its name.
     pub fn says(&self) -> bool {
-        self.rank.is_some() || self.weight.is_some() || self.max_depth.is_some() || !self.tags.is_empty() || self.cycle.is_some()
+        self.rank.is_some()
+            || self.weight.is_some()
+            || self.max_depth.is_some()
+            || !self.tags.is_empty()
+            || self.cycle.is_some()
     }
 }

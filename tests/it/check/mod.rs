@@ -45,7 +45,8 @@ fn web() -> TestWebConfig {
 
 /// A crawl in its middle, as a kill leaves it: every family has records, one WARC is closed, one is open.
 fn middle() -> Sandbox {
-    let sandbox = Sandbox::new(web()).gap(Duration::from_millis(5)).set("fetch.retry_delays=[\"3s\"]").set("refresh.cycle=1h");
+    let sandbox =
+        Sandbox::new(web()).gap(Duration::from_millis(5)).set("fetch.retry_delays=[\"3s\"]").set("refresh.cycle=1h");
     let live = sandbox.start();
     live.until("pages", |s| s.pages_stored >= 20);
     live.close();

@@ -111,7 +111,13 @@ fn a_server_that_always_says_304_is_asked_for_everything_after_ten_of_them_and_i
         for (n, ((at, status), visit)) in page.visits.iter().zip(visits).enumerate() {
             assert_eq!(*status, if n % 11 == 0 { 200 } else { 304 }, "{url} {n}: {:?}", page.visits);
             let changed = *status == 200 && page.first_change(whole, *at).is_some();
-            let expected = if n == 0 { "first" } else if changed { "changed" } else { "unchanged" };
+            let expected = if n == 0 {
+                "first"
+            } else if changed {
+                "changed"
+            } else {
+                "unchanged"
+            };
             assert_eq!(visit, expected, "{url} {n}");
             whole = if *status == 200 { *at } else { whole };
         }
@@ -121,7 +127,8 @@ fn a_server_that_always_says_304_is_asked_for_everything_after_ten_of_them_and_i
 }
 
 #[test]
-fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_ever_more_seldom_and_those_that_change_are_not() {
+fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_ever_more_seldom_and_those_that_change_are_not()
+ {
     let config = TestWebConfig {
         hosts: 2,
         pages: 60,
@@ -179,7 +186,11 @@ fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_eve
                 Some(Noise::Token) => &["markup"],
                 Some(Noise::Box) => &["little", "unchanged", "changed"],
             };
-            assert!(from_the_fifth.clone().all(|visit| expected.contains(&visit.as_str())), "{url} {noise:?}: {:?}", told[url]);
+            assert!(
+                from_the_fifth.clone().all(|visit| expected.contains(&visit.as_str())),
+                "{url} {noise:?}: {:?}",
+                told[url]
+            );
         }
     }
     println!("still: {still:?}, boxes {boxes}, called changed {news}; visits of them since: {late:?}");
@@ -207,7 +218,8 @@ fn what_is_gone_is_asked_for_three_times_more_and_what_is_back_by_then_is_told()
     let gone = |status: u16| status == 404 || status == 410;
     eventually(&live, "four requests of all that is gone for good", || {
         let seen = Seen::of(web);
-        let missing = seen.0.values().filter(|page| page.changes.last().is_some_and(|(_, kind)| *kind == ChangeKind::Gone));
+        let missing =
+            seen.0.values().filter(|page| page.changes.last().is_some_and(|(_, kind)| *kind == ChangeKind::Gone));
         let (mut all, mut n) = (true, 0);
         for page in missing {
             // One that was gone before it was ever there has no capture, and is an error like any other.
@@ -225,7 +237,8 @@ fn what_is_gone_is_asked_for_three_times_more_and_what_is_back_by_then_is_told()
         if first == 0 {
             continue;
         }
-        let row: Vec<u64> = page.visits[first..].iter().take_while(|(_, status)| gone(*status)).map(|(at, _)| *at).collect();
+        let row: Vec<u64> =
+            page.visits[first..].iter().take_while(|(_, status)| gone(*status)).map(|(at, _)| *at).collect();
         assert!(row.len() <= 4, "{url}: {row:?}");
         // Not earlier than after one, four and sixteen times the least interval, five per cent off.
         for (gap, times) in row.windows(2).map(|two| two[1] - two[0]).zip([1, 4, 16]) {

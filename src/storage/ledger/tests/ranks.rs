@@ -72,7 +72,8 @@ impl Bench {
 fn seed_said(seed: &NewUrl, rank: Option<u8>, weight: Option<Weight>, tags: &[&str]) -> LinkChange {
     let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
     let url = seed.url.as_str().to_owned();
-    let said = SeedValue { url, added: UnixMillis(1), rank, weight, max_depth: None, tags, cycle: None, guessed: false };
+    let said =
+        SeedValue { url, added: UnixMillis(1), rank, weight, max_depth: None, tags, cycle: None, guessed: false };
     LinkChange { seeds: vec![said], ..LinkChange::default() }
 }
 
