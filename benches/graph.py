@@ -59,6 +59,9 @@ def packages(folder):
                 return numbers[found]
         return None
 
+    tops = {}
+    for package, inside in names:
+        tops[package] = os.path.commonpath([tops.get(package, os.path.dirname(inside)), os.path.dirname(inside)])
     for package, inside in names:
         with open(os.path.join(folder, package) + inside, "rb") as page:
             text = page.read(4 << 20)
@@ -68,7 +71,8 @@ def packages(folder):
             to = number(target) if target else None
             if to is not None and to != numbers[inside]:
                 found[to] = None
-        print(f"http://{package.replace('.', '-').replace('+', '-')}.test{inside.replace(' ', '%20')}", *found, sep="\t")
+        host, tail = package.replace(".", "-").replace("+", "-"), inside[len(tops[package].rstrip("/")):]
+        print(f"http://{host}.test{tail.replace(' ', '%20')}", *found, sep="\t")
 
 
 def prefixes(path):

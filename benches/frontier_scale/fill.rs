@@ -30,6 +30,8 @@ pub fn ledger_of(storage: &RocksStorage) -> Result<(Ledger, Fingerprinter)> {
         keep_rejected: true,
         generation: 1,
         max_depth: None,
+        refresh: lycosa::domain::refresh::Refresh::default(),
+        credit: None,
     };
     Ok((Ledger::open(storage, rules)?, Fingerprinter::new(seed)))
 }

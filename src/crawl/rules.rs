@@ -108,6 +108,7 @@ impl Rules {
             generation: node.crawl.live.generation(),
             max_depth: node.crawl.live().settings.max_depth(),
             refresh: node.crawl.live().settings.refresh_rules(),
+            credit: None,
         }
     }
 

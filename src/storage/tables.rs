@@ -1,12 +1,12 @@
 //! Which key and which value belong to which family: one marker type a family, of the same name.
 
 use super::keys::{
-    ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
+    ContentKey, CreditKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NoteKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
     SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{
-    self, CardSettings, ClockState, Consumers, Counters, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
+    self, CardSettings, ClockState, Consumers, Counters, CreditState, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
     OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -53,6 +53,8 @@ tables! {
     Sitemaps: DueKey => ();
     Visits: VisitKey => ();
     VisitHosts: VisitHostKey => ();
+    Credit: CreditKey => values::CreditValue;
+    Notes: NoteKey => values::NoteValue;
     Feed: FeedKey => values::FeedEntry;
 }
 
@@ -84,6 +86,7 @@ meta_records! {
     Consumers(()) => |()| MetaKey::Consumers;
     CardSettings(()) => |()| MetaKey::Cards;
     Counters(CrawlId) => MetaKey::Counters;
+    CreditState(CrawlId) => MetaKey::Credit;
     JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);
     OrderedHosts(CrawlId) => MetaKey::Orders;
     Unsynced(u64) => MetaKey::Unsynced;

@@ -89,6 +89,7 @@ fn rules(order: Order) -> LedgerRules {
         generation: 1,
         max_depth: None,
         refresh: Refresh::default(),
+        credit: None,
     }
 }
 

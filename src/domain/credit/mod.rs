@@ -78,6 +78,15 @@ impl fmt::Display for Dividend {
     }
 }
 
+/// How credit is dealt with in a crawl that has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CreditRules {
+    /// What goes to lambda before a page's links are paid.
+    pub tax: Tax,
+    /// To whom lambda pays back; never changed in a crawl.
+    pub dividend: Dividend,
+}
+
 /// How a page's credit is parted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parted {

@@ -220,6 +220,7 @@ impl Erase {
             generation: run.map_or(0, |run| run.rules),
             max_depth: None,
             refresh: Refresh::default(),
+            credit: None,
         })
     }
 }

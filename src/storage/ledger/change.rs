@@ -12,9 +12,10 @@ use crate::domain::refresh::Refresh;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::domain::visit::Visit;
+use super::credit::Settling;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey, VisitHostKey};
 use crate::storage::values::{
-    Consumer, ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
+    Consumer, ContentValue, DoneKind, LiveSettings, NoteHost, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
 };
 
 /// A URL found new, with what it needs to be fetched.
@@ -170,6 +171,8 @@ pub struct LinkChange {
     pub put_off: bool,
     /// Seeds among them or known before, with what is said of them.
     pub seeds: Vec<SeedValue>,
+    /// All that are admitted, new or known, each once; only where there is link credit.
+    pub linked: Vec<NoteHost>,
 }
 
 impl LinkChange {
@@ -251,6 +254,8 @@ pub enum Change {
     ReadAgain(Vec<DueKey>),
     /// Pages to which better ways wait in `nearer` are queued once more, now that a URL was too deep.
     FollowNearer(Vec<SeenKey>),
+    /// A piece of a round of link credit.
+    Settle(Box<Settling>),
     /// Who reads the feed says how far it is; `None`: it reads no more.
     Consumer {
         name: String,

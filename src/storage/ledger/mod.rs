@@ -6,6 +6,7 @@
 mod again;
 mod change;
 mod counts;
+mod credit;
 mod erase;
 mod failures;
 mod feed;
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 
 use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
+use crate::domain::credit::CreditRules;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::rank::Ranker;
@@ -42,6 +44,8 @@ use super::{Storage, StorageError};
 pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl};
 pub use counts::counters;
 use counts::counters_of;
+use credit::Credit;
+pub use credit::{Arrival, Settling};
 use feed::Finished;
 use hosts::Hosts;
 use refresh::Planned;
@@ -63,6 +67,8 @@ pub struct LedgerRules {
     pub max_depth: Option<u16>,
     /// When pages are visited again.
     pub refresh: Refresh,
+    /// Link credit; none: it costs nothing.
+    pub credit: Option<CreditRules>,
 }
 
 /// Counts and places, and the changes to them.
@@ -73,6 +79,7 @@ pub struct Ledger {
     /// URLs turned away in the batch under construction.
     rejected: BTreeMap<Rejection, u64>,
     hosts: Hosts,
+    credit: Option<Credit>,
 }
 
 type Result<T> = std::result::Result<T, StorageError>;
@@ -92,6 +99,7 @@ impl Ledger {
             committed: counters.clone(),
             counters,
             rejected: BTreeMap::new(),
+            credit: rules.credit.map(|credit| Credit::open(storage, rules.crawl, credit)).transpose()?,
             rules,
         })
     }
@@ -124,6 +132,7 @@ impl Ledger {
         match change {
             Change::Page(page) => self.page(txn, page, now, leased),
             Change::Links(links) => self.links(txn, links, now, leased),
+            Change::Settle(piece) => self.settle(txn, piece, leased),
             Change::Robots { key, host, value, pace, sitemaps } => {
                 txn.put::<Robots>(key, value);
                 let at = HostAt { partition: key.partition, host: key.host };
@@ -178,6 +187,7 @@ impl Ledger {
         uphold(Invariant::I2, queues, || format!("the queues of hosts do not add up: {:?}", self.counters));
         self.counters.next_commit += 1;
         txn.put_meta(self.rules.crawl, &self.counters);
+        self.seal_credit(txn);
         Ok(news)
     }
 
@@ -212,6 +222,7 @@ impl Ledger {
         let nearer = entry.as_ref().filter(|_| better).cloned();
         let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
+        self.give(txn, seen, &state, &page.links.linked)?;
         if !matches!(state, UrlState::Waiting { .. }) || page.capture.is_some() {
             self.visited(txn, seen.host_crawl().host_at(), before)?; // of a half the entry says from now on that it was cut
         }
@@ -228,6 +239,7 @@ impl Ledger {
         let (at, pace) = (seen.host_crawl().host_at(), page.pace.as_deref());
         self.hosts.note_state(txn, at, Some(page.url.host()), pace, &mut self.counters)?;
         let mut done = self.links(txn, &page.links, now, leased)?;
+        self.gave(txn, &page.links.linked);
         if let Some(entry) = nearer {
             done.again.extend(self.found_nearer_meanwhile(txn, page, entry, now)?);
         }
@@ -348,7 +360,7 @@ impl Ledger {
 
     fn links(&mut self, txn: &mut Txn<'_>, links: &LinkChange, now: UnixMillis, leased: Leased<'_>) -> Result<Done> {
         let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
-        self.keep_seeds(txn, &links.seeds, now)?;
+        let fresh = self.keep_seeds(txn, &links.seeds, now)?;
         self.counters.too_deep |= links.too_deep;
         let ranks = seeds::ranks(links);
         for new in &links.new {
@@ -372,6 +384,7 @@ impl Ledger {
         for known in &links.again {
             again.extend(self.named_again(txn, known)?);
         }
+        self.issue(txn, &fresh)?;
         Ok(Done { settled, again, ..Done::default() })
     }
 
@@ -427,6 +440,8 @@ impl Ledger {
     fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
         let (reach, seq) = (entry.reach(), self.counters.next_seq);
         let last = rank == Some(NewUrl::LAST);
+        let by_credit = self.waits(txn, seen, entry)?.filter(|_| !entry.seed).map(|rank| rank.min(self.rules.ranker.ranks() - 1));
+        let rank = rank.or(by_credit);
         let place = if last {
             Ranker::last_place(seq)
         } else {

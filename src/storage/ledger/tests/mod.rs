@@ -30,6 +30,7 @@ fn rules() -> LedgerRules {
         generation: 1,
         max_depth: None,
         refresh: crate::domain::refresh::Refresh::default(),
+        credit: None,
     }
 }
 
