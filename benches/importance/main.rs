@@ -1,9 +1,9 @@
-//! How much of the web's importance lies in the first pages that each order takes: `importance [starts=40] [more] [quick] [only=WORDS]
-//! GRAPH...`, with graphs that `benches/graph.py` made; `more`: variants of ours, `quick`: without spaces. Importance is PageRank (damping 0.85) over the whole graph. No network, no disk: `domain::credit` and
+//! How much of the web's importance lies in the first pages that each order takes: `importance [starts=40] [spaces=200] [more]
+//! [only=WORDS] GRAPH...`, with graphs that `benches/graph.py` made; `more`: variants of ours. Importance is PageRank (damping 0.85) over the whole graph. No network, no disk: `domain::credit` and
 //! the ranks of the frontier, driven as the ledger drives them.
 //!
 //! Each row is the mean of five starts: `starts=` front pages of hosts, drawn anew for each. The marks are shares of the pages that a walk
-//! from these comes to, and the figures per cent of all PageRank of those. With `spaces`, 200 pages of the graph lead to an endless
+//! from these comes to, and the figures per cent of all PageRank of those. With `spaces`, so many pages of the graph lead to an endless
 //! space each, a domain of its own or a folder of that page's host, and the figure is the per cent of the first pages that lie in them.
 
 mod graph;
@@ -20,7 +20,6 @@ use ours::{Options, Ours};
 
 const STARTS: u64 = 5;
 const MARKS: [usize; 5] = [10, 20, 30, 40, 50];
-const SPACES: usize = 200;
 /// Pages fetched of a graph with endless spaces.
 const FIRST: usize = 100_000;
 
@@ -70,7 +69,7 @@ type Made = Box<dyn Fn() -> Box<dyn Order>>;
 /// The rows.
 fn orders(more: bool) -> Vec<(&'static str, Made)> {
     let ours = |options: Options| -> Made { Box::new(move || Box::new(Ours::new(options))) };
-    let (group, page) = (Options::default(), Options { dividend: Dividend::Page, ..Options::default() });
+    let (page, group) = (Options::default(), Options { dividend: Dividend::Group, ..Options::default() });
     let mut rows: Vec<(&'static str, Made)> = vec![
         ("depth", Box::new(|| Box::new(Depth::default()))),
         ("mixed", Box::new(|| Box::new(Mixed::default()))),
@@ -96,7 +95,7 @@ fn orders(more: bool) -> Vec<(&'static str, Made)> {
 }
 
 /// Per cent of the importance that is reached, at each mark; and of the first pages those in spaces of either kind.
-fn row(graph: &Graph, rank: &[f64], many: usize, quick: bool, made: &Made) -> ([f64; 5], [f64; 2]) {
+fn row(graph: &Graph, rank: &[f64], (many, endless): (usize, usize), made: &Made) -> ([f64; 5], [f64; 2]) {
     let (mut sums, mut spaces) = ([0.0; 5], [0.0; 2]);
     for start in 0..STARTS {
         let seeds = draw(&graph.fronts, many, start);
@@ -109,8 +108,8 @@ fn row(graph: &Graph, rank: &[f64], many: usize, quick: bool, made: &Made) -> ([
             let first = fetched.iter().take(pages.len() * mark / 100);
             *sum += first.map(|page| rank[*page as usize]).sum::<f64>() / all * 100.0 / STARTS as f64;
         }
-        for (sum, kind) in spaces.iter_mut().zip([Spaces::Domains, Spaces::Folders]).filter(|_| !quick) {
-            let mut web = Web::new(graph, kind, &draw(&pages, SPACES, start));
+        for (sum, kind) in spaces.iter_mut().zip([Spaces::Domains, Spaces::Folders]).filter(|_| endless > 0) {
+            let mut web = Web::new(graph, kind, &draw(&pages, endless, start));
             let first = walk(&mut web, &seeds, &mut *made(), FIRST.min(pages.len()));
             let inside = first.iter().filter(|page| web.in_space(**page)).count();
             *sum += inside as f64 * 100.0 / first.len() as f64 / STARTS as f64;
@@ -120,12 +119,12 @@ fn row(graph: &Graph, rank: &[f64], many: usize, quick: bool, made: &Made) -> ([
 }
 
 fn main() {
-    let (mut many, mut more, mut quick, mut only, mut graphs) = (40, false, false, String::new(), Vec::new());
+    let (mut many, mut more, mut endless, mut only, mut graphs) = (40, false, 200, String::new(), Vec::new());
     for word in std::env::args().skip(1).filter(|word| !word.starts_with("--")) {
         match word.strip_prefix("starts=") {
             Some(n) => many = n.parse().unwrap_or(many),
             None if word == "more" => more = true,
-            None if word == "quick" => quick = true,
+            None if word.starts_with("spaces=") => endless = word[7..].parse().unwrap_or(endless),
             None if word.starts_with("only=") => only = word[5..].to_owned(),
             None => graphs.push(PathBuf::from(word)),
         }
@@ -142,7 +141,7 @@ fn main() {
         let rank = graph.page_rank();
         println!("| order | 10 % | 20 % | 30 % | 40 % | 50 % | in spaces: domains | folders |\n|---|---|---|---|---|---|---|---|");
         for (name, made) in orders(more).into_iter().filter(|(name, _)| only.is_empty() || name.contains(&only)) {
-            let ([a, b, c, d, e], [own, folders]) = row(&graph, &rank, many, quick, &made);
+            let ([a, b, c, d, e], [own, folders]) = row(&graph, &rank, (many, endless), &made);
             println!("| {name} | {a:.1} | {b:.1} | {c:.1} | {d:.1} | {e:.1} | {own:.1} | {folders:.1} |");
         }
         println!("omniscient: {}", omniscient(&rank).map(|share| format!("{share:.1}")).join(" "));

@@ -31,7 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { dividend: Dividend::Group, done_too: false, done_to_lambda: false, round: ROUND, depth: true, at_once: true }
+        Self { dividend: Dividend::Page, done_too: false, done_to_lambda: false, round: ROUND, depth: true, at_once: true }
     }
 }
 

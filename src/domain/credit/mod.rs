@@ -62,10 +62,10 @@ impl Default for Tax {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dividend {
-    /// To every page that waits alike: the source's words.
+    /// To every page that waits alike: nearly the source's words, which pay pages that were fetched too.
+    #[default]
     Page,
     /// To every domain alike, in a domain to every part alike, in a part to every page that waits alike.
-    #[default]
     Group,
 }
 

@@ -242,8 +242,11 @@ fn the_best_step_is_always_of_the_best_rank_and_a_better_step_never_of_a_worse_o
     assert_eq!(Step(70).rank(&waiting.floors()), 0);
     (0..1000).for_each(|_| waiting.add(Step(40)));
     let floors = waiting.floors();
-    assert_eq!([71, 70, 69, 41, 40, 39].map(|step| Step(step).rank(&floors)), [0, 0, 1, 1, 1, 7]);
-    waiting.remove(Step(70));
+    assert_eq!([71, 70, 69, 40, 39].map(|step| Step(step).rank(&floors)), [0, 0, 0, 0, 7], "one of a thousand is above");
+    (0..9).for_each(|_| waiting.add(Step(70)));
+    let floors = waiting.floors();
+    assert_eq!([71, 70, 69, 41, 40, 39].map(|step| Step(step).rank(&floors)), [0, 0, 1, 1, 1, 7], "ten are");
+    (0..10).for_each(|_| waiting.remove(Step(70)));
     assert_eq!(Step(40).rank(&waiting.floors()), 0);
 }
 

@@ -8,6 +8,7 @@
 //! | `hosts`, `urls`, `queue` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
 //! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps, better ways that wait |
 //! | `files`, `archive` | WARC and CDXJ |
+//! | `credit` | accounts, purses and notes of link credit, recounted to the unit |
 //! | `feed` | entries of the feed, finished pages that have none |
 //! | `derived` | what is made of the feed |
 //! | `lines` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
@@ -21,6 +22,7 @@
 //! idempotent, and one that is killed is gone on with by the next.
 
 mod archive;
+mod credit;
 mod derived;
 mod feed;
 mod files;
@@ -159,6 +161,7 @@ impl Check {
         pass.flush()?;
         meta::contents(pass)?;
         meta::seeds(pass)?;
+        credit::credit(pass)?;
         feed::feed(pass)?;
         derived::derived(pass, &self.derived)?;
         archive::archive(pass)?;

@@ -11,10 +11,10 @@ use crate::storage::keys::{
     ContentKey, DueKey, FeedKey, Key, KeyRange, MetaKey, PageKey, ParkedKey, SeenKey, WaitingKey, after,
 };
 use crate::storage::ledger::Ledger;
-use crate::storage::tables::{Content, Feed, Pages, Seen};
+use crate::storage::tables::{Content, Feed, Notes, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, Format, HostState, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, NoteValue, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
@@ -75,6 +75,7 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         | Family::Nearer
         | Family::Seeds
         | Family::Visits
+        | Family::Credit
         | Family::Robots => key.starts_with(&host.prefix),
         Family::HostState if key == host.prefix => {
             let bare = HostState::decode(value).is_ok_and(|state| state.pace.is_empty() && !state.orders.is_empty());
@@ -94,6 +95,8 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
             }
             _ => false,
         },
+        Family::Notes => NoteValue::decode(value)
+            .is_ok_and(|note| note.to.iter().any(|to| host.is_at(to.partition, to.host))),
         Family::Meta => matches!(MetaKey::decode(key), Ok(MetaKey::Joined(_, joined)) if joined == host.at.host),
     };
     if own { Is::Own } else { Is::Other(host.is_named_in(value)) }
@@ -190,6 +193,7 @@ impl Work<'_> {
         self.contents()?;
         self.captures()?;
         self.urls()?;
+        self.notes()?;
         self.rest()?;
         self.storage.sync()?;
         self.rewrite()
@@ -251,6 +255,20 @@ impl Work<'_> {
             }
             done += urls.len() as u64;
             self.through_ledger(|ledger, txn| ledger.erase_urls(txn, &urls, now))?;
+        }
+    }
+
+    /// Shares of link credit that were on their way to pages of the host.
+    fn notes(&mut self) -> Result<()> {
+        let mut range = KeyRange::all();
+        loop {
+            self.may_go_on()?;
+            let notes = read::scan::<Notes>(self.storage, &range, BATCH)?;
+            self.through_ledger(|ledger, txn| ledger.erase_notes(txn, self.host.at, &notes))?;
+            match notes.last() {
+                Some((last, _)) if notes.len() == BATCH => range.from = after(&last.encode()),
+                _ => return Ok(()),
+            }
         }
     }
 

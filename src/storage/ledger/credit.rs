@@ -13,7 +13,7 @@ use crate::domain::rank::Ranker;
 use crate::storage::Storage;
 use crate::storage::keys::{HostAt, NoteKey, OTHERS, SeenKey, part_of, purse};
 use crate::storage::read;
-use crate::storage::tables::{Credit as Accounts, Notes, Queue, Seeds, Seen};
+use crate::storage::tables::{Credit as Accounts, Due, Notes, Queue, Seeds, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{CreditRound, CreditState, CreditValue, NoteHost, NoteValue, QueueEntry, UrlState};
 
@@ -233,11 +233,10 @@ impl Ledger {
         let factor = self.factor(entry.depth);
         let name = self.hosts.name(txn, page.host_crawl().host_at())?;
         let Some(credit) = &mut self.credit else { return Ok(None) };
-        let mut held = known.unwrap_or_else(|| {
-            credit.state.accounts += 1;
-            Held { part: part_of(&self.rules.prints, &name, &entry.tail), ..Held::default() }
-        });
+        credit.state.accounts += u64::from(known.is_none());
+        let mut held = known.unwrap_or_default();
         if held.step.is_none() {
+            held.part = part_of(&self.rules.prints, &name, &entry.tail);
             let way = (page, HostAt::domain(&self.rules.prints, &name));
             credit.on_way(txn, way, &mut held, |way, account, sums| way.join(account, sums))?;
             if known.is_none() && credit.linked.contains(&page.url) {
@@ -310,7 +309,7 @@ impl Ledger {
 
     fn arrive(&mut self, txn: &mut Txn<'_>, arrival: &Arrival, leased: Leased<'_>) -> Result<()> {
         let Arrival { page, domain, units } = *arrival;
-        let Some(mut held) = self.account(txn, page)? else {
+        let Some(mut held) = self.account_of_known(txn, page)? else {
             if let Some(credit) = &mut self.credit {
                 credit.state.sums.arrive(None, units); // it is rejected, or an error
             }
@@ -339,6 +338,28 @@ impl Ledger {
             Some(rank) => self.raise(txn, page, rank, leased),
             None => Ok(()),
         }
+    }
+
+    /// The account of a URL that waits or is done. One that has none, as after a repair, gets it here.
+    fn account_of_known(&mut self, txn: &mut Txn<'_>, page: SeenKey) -> Result<Option<Held>> {
+        if let Some(held) = self.account(txn, page)? {
+            return Ok(Some(held));
+        }
+        let entry = match txn.get::<Seen>(&page)? {
+            Some(UrlState::Waiting { rank, order, due: None, .. }) => {
+                txn.get::<Queue>(&page.host_crawl().queue(rank, order))?
+            }
+            Some(UrlState::Waiting { due: Some(when), .. }) => txn.get::<Due>(&page.due(when))?,
+            Some(UrlState::Done { .. }) => {
+                let Some(credit) = &mut self.credit else { return Ok(None) };
+                credit.state.accounts += 1;
+                return Ok(Some(Held::default()));
+            }
+            _ => None,
+        };
+        let Some(entry) = entry else { return Ok(None) };
+        self.waits(txn, page, &entry)?;
+        self.account(txn, page)
     }
 
     /// A waiting URL moves to a better rank and keeps its number; never to a worse one. In somebody's hands, told to come last, or of a
