@@ -137,9 +137,17 @@ fn main() {
                 std::process::exit(1);
             }
         };
-        println!("\n{}: {} pages, {} links, {} hosts; {many} seeds", path.display(), graph.len(), graph.arcs(), graph.fronts.len());
+        println!(
+            "\n{}: {} pages, {} links, {} hosts; {many} seeds",
+            path.display(),
+            graph.len(),
+            graph.arcs(),
+            graph.fronts.len()
+        );
         let rank = graph.page_rank();
-        println!("| order | 10 % | 20 % | 30 % | 40 % | 50 % | in spaces: domains | folders |\n|---|---|---|---|---|---|---|---|");
+        println!(
+            "| order | 10 % | 20 % | 30 % | 40 % | 50 % | in spaces: domains | folders |\n|---|---|---|---|---|---|---|---|"
+        );
         for (name, made) in orders(more).into_iter().filter(|(name, _)| only.is_empty() || name.contains(&only)) {
             let ([a, b, c, d, e], [own, folders]) = row(&graph, &rank, (many, endless), &made);
             println!("| {name} | {a:.1} | {b:.1} | {c:.1} | {d:.1} | {e:.1} | {own:.1} | {folders:.1} |");

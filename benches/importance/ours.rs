@@ -31,7 +31,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { dividend: Dividend::Page, done_too: false, done_to_lambda: false, round: ROUND, depth: true, at_once: true }
+        Self {
+            dividend: Dividend::Page,
+            done_too: false,
+            done_to_lambda: false,
+            round: ROUND,
+            depth: true,
+            at_once: true,
+        }
     }
 }
 
@@ -85,7 +92,12 @@ impl Ours {
     }
 
     /// A page and the pools on its way.
-    fn with<T>(&mut self, page: u32, spot: Spot, work: impl FnOnce(&mut Page, &mut Way<'_>, &mut Sums) -> T) -> Option<T> {
+    fn with<T>(
+        &mut self,
+        page: u32,
+        spot: Spot,
+        work: impl FnOnce(&mut Page, &mut Way<'_>, &mut Sums) -> T,
+    ) -> Option<T> {
         let own = self.pages.get_mut(&page)?;
         if self.options.dividend == Dividend::Page {
             return Some(work(own, &mut Way { root: &mut self.root, purses: None }, &mut self.sums));

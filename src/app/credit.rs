@@ -3,8 +3,8 @@
 //! is gone on with where it stands.
 
 use std::io;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use super::follow::{Ending, Follower, Last, lived};
@@ -60,7 +60,7 @@ impl Creditor {
 }
 
 fn work(node: &Node, ending: &Ending) {
-    let mut since = Stopwatch::start();
+    let mut since = None; // what another run has left is settled at once
     while ending.wait(LOOK).is_none() {
         if node.disk.holds() {
             continue;
@@ -79,14 +79,15 @@ fn failed(ending: &Ending, why: &str) {
 }
 
 /// Goes through a round when it is time for one.
-fn look(node: &Node, ending: &Ending, since: &mut Stopwatch) -> Result<(), CreditError> {
+fn look(node: &Node, ending: &Ending, since: &mut Option<Stopwatch>) -> Result<(), CreditError> {
     let Some(state) = read::meta::<CreditState>(&*node.storage, node.crawl.id)? else { return Ok(()) };
     let waiting = state.next.saturating_sub(state.first);
-    let due = state.round.is_some() || waiting >= NOTES || since.elapsed() >= LONGEST;
+    let due =
+        state.round.is_some() || waiting >= NOTES || since.as_ref().is_none_or(|since| since.elapsed() >= LONGEST);
     if !due {
         return Ok(());
     }
-    *since = Stopwatch::start();
+    *since = Some(Stopwatch::start());
     node.faults.check("credit.round")?;
     let Some(mut plan) = Plan::make(&*node.storage, node.crawl.id, &state)? else { return Ok(()) };
     while let Some(piece) = plan.next_piece(PIECE) {

@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+use super::credit::Creditor;
 #[cfg(feature = "rocksdb")]
 use super::erasing::Between;
 use super::memory::share_out;
 use super::signals::{Ending, heed};
-use super::credit::Creditor;
 use super::sinks::{Sinks, SinksError};
 use super::uploads::Uploader;
 use super::watch::watch_since;

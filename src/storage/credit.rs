@@ -60,8 +60,7 @@ impl Plan {
             return None;
         }
         let taken = self.left.by_ref().take(most.max(1));
-        let arrivals: Vec<Arrival> =
-            taken.map(|(page, (domain, units))| Arrival { page, domain, units }).collect();
+        let arrivals: Vec<Arrival> = taken.map(|(page, (domain, units))| Arrival { page, domain, units }).collect();
         self.over = self.left.len() == 0;
         let (upto, after) = (self.upto, self.after);
         self.after = arrivals.last().map(|arrival| arrival.page).or(after);
@@ -69,12 +68,7 @@ impl Plan {
     }
 }
 
-fn take_in(
-    shares: &mut BTreeMap<SeenKey, (HostKey, u128)>,
-    crawl: CrawlId,
-    note: &NoteValue,
-    done: Option<SeenKey>,
-) {
+fn take_in(shares: &mut BTreeMap<SeenKey, (HostKey, u128)>, crawl: CrawlId, note: &NoteValue, done: Option<SeenKey>) {
     for host in &note.to {
         let at = super::keys::HostAt { partition: host.partition, host: host.host }.crawl(crawl);
         for page in host.pages.iter().map(|url| at.url(*url)).filter(|page| done.is_none_or(|done| *page > done)) {
@@ -99,7 +93,9 @@ pub fn as_before(storage: &dyn Storage, rules: Option<CreditRules>) -> Result<()
     let state = read::meta::<CreditState>(storage, CrawlId::default())?;
     let begun = read::meta::<Counters>(storage, CrawlId::default())?.is_some_and(|counters| counters.discovered > 0);
     let (key, was) = match (state, rules) {
-        (Some(state), Some(rules)) if state.dividend != rules.dividend => ("credit_dividend", state.dividend.to_string()),
+        (Some(state), Some(rules)) if state.dividend != rules.dividend => {
+            ("credit_dividend", state.dividend.to_string())
+        }
         (Some(_), None) => ("credit", true.to_string()),
         (None, Some(_)) if begun => ("credit", false.to_string()),
         _ => return Ok(()),

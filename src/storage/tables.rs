@@ -1,13 +1,13 @@
 //! Which key and which value belong to which family: one marker type a family, of the same name.
 
 use super::keys::{
-    ContentKey, CreditKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NoteKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey,
-    SeenKey, VisitHostKey, VisitKey, WaitingKey,
+    ContentKey, CreditKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NoteKey, PageKey, ParkedKey, QueueKey,
+    RejectedKey, RobotsKey, SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{
-    self, CardSettings, ClockState, Consumers, Counters, CreditState, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
-    OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
+    self, CardSettings, ClockState, Consumers, Counters, CreditState, FeedLog, FileLengths, Format, JoinedHost,
+    LiveSettings, OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
 

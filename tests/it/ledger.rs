@@ -15,7 +15,9 @@ use lycosa::domain::robots::RobotsCopy;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::credit::Plan;
 use lycosa::storage::keys::HostAt;
-use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, RejectedUrl, Settling};
+use lycosa::storage::ledger::{
+    Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, RejectedUrl, Settling,
+};
 use lycosa::storage::txn::Txn;
 use lycosa::storage::values::{
     ContentValue, CreditState, DoneKind, NoteHost, PageRecord, RobotsValue, SeedValue, UrlState,
@@ -312,7 +314,14 @@ fn note(links: &mut LinkChange, new: &NewUrl) {
     }
     if new.seed {
         let url = new.url.as_str().to_owned();
-        links.seeds.push(SeedValue { url, added: UnixMillis(0), rank: None, max_depth: None, tags: Vec::new(), guessed: false });
+        links.seeds.push(SeedValue {
+            url,
+            added: UnixMillis(0),
+            rank: None,
+            max_depth: None,
+            tags: Vec::new(),
+            guessed: false,
+        });
     }
 }
 

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use self::access::{check_connections, check_cookies, check_credentials, check_proxy};
 use self::crawl::{agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
-use self::fetch::{check_dns, check_extract, check_fetch, check_net, check_pages, check_refresh, check_sitemaps, check_timeouts};
+use self::fetch::{
+    check_dns, check_extract, check_fetch, check_net, check_pages, check_refresh, check_sitemaps, check_timeouts,
+};
 use self::sinks::check_sinks;
 use self::store::{
     check_checkpoint, check_dedup, check_disk, check_exact, check_export, check_feed, check_index, check_log,

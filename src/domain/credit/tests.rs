@@ -174,7 +174,11 @@ fn run(group: bool, seed: u64, operations: usize) {
                 let share = notes.swap_remove(dice.below(notes.len()));
                 let known = lazy.accounts.contains_key(&spot);
                 plain.notes -= share;
-                if known { *plain.balances.entry(spot).or_default() += share } else { plain.lambda += share }
+                if known {
+                    *plain.balances.entry(spot).or_default() += share
+                } else {
+                    plain.lambda += share
+                }
                 lazy.sums.arrive(lazy.accounts.get_mut(&spot).map(|(account, _)| account), share);
             }
             _ if lazy.waits(spot) => {
@@ -242,7 +246,11 @@ fn the_best_step_is_always_of_the_best_rank_and_a_better_step_never_of_a_worse_o
     assert_eq!(Step(70).rank(&waiting.floors()), 0);
     (0..1000).for_each(|_| waiting.add(Step(40)));
     let floors = waiting.floors();
-    assert_eq!([71, 70, 69, 40, 39].map(|step| Step(step).rank(&floors)), [0, 0, 0, 0, 7], "one of a thousand is above");
+    assert_eq!(
+        [71, 70, 69, 40, 39].map(|step| Step(step).rank(&floors)),
+        [0, 0, 0, 0, 7],
+        "one of a thousand is above"
+    );
     (0..9).for_each(|_| waiting.add(Step(70)));
     let floors = waiting.floors();
     assert_eq!([71, 70, 69, 41, 40, 39].map(|step| Step(step).rank(&floors)), [0, 0, 1, 1, 1, 7], "ten are");

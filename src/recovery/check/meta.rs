@@ -10,8 +10,9 @@ use crate::storage::error::hex;
 use crate::storage::keys::{HostAt, Key, MetaKey, SeenKey, after};
 use crate::storage::tables::{Content, Failed, HostState, Nearer, Pages, Robots, Seeds, Seen, Sitemaps};
 use crate::storage::values::{
-    CardSettings, ClockState, Consumers, Counters, CreditState, FailedValue, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
-    OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value, ValueError,
+    CardSettings, ClockState, Consumers, Counters, CreditState, FailedValue, FeedLog, FileLengths, Format, JoinedHost,
+    LiveSettings, OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value,
+    ValueError,
 };
 use crate::storage::{Family, Pair, read};
 

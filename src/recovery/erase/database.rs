@@ -14,7 +14,8 @@ use crate::storage::ledger::Ledger;
 use crate::storage::tables::{Content, Feed, Notes, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, Format, HostState, NoteValue, PageRecord, RejectedValue, UrlState, Value, WarcPlace,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, NoteValue, PageRecord, RejectedValue, UrlState, Value,
+    WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
@@ -95,8 +96,9 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
             }
             _ => false,
         },
-        Family::Notes => NoteValue::decode(value)
-            .is_ok_and(|note| note.to.iter().any(|to| host.is_at(to.partition, to.host))),
+        Family::Notes => {
+            NoteValue::decode(value).is_ok_and(|note| note.to.iter().any(|to| host.is_at(to.partition, to.host)))
+        }
         Family::Meta => matches!(MetaKey::decode(key), Ok(MetaKey::Joined(_, joined)) if joined == host.at.host),
     };
     if own { Is::Own } else { Is::Other(host.is_named_in(value)) }

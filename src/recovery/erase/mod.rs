@@ -39,7 +39,7 @@ use crate::domain::rank::Ranker;
 use crate::domain::refresh::Refresh;
 use crate::recovery::checkpoint::{Shelf, files, swap, uploads};
 use crate::storage::ledger::LedgerRules;
-use crate::storage::values::{CreditState, Counters, FileLengths, Format, RunState};
+use crate::storage::values::{Counters, CreditState, FileLengths, Format, RunState};
 use crate::storage::{RocksStorage, Storage, read};
 use crate::warc::archive::ArchiveSettings;
 use crate::warc::folder::{self, Claim, claim};

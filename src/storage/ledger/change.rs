@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::credit::Settling;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::found_as::FoundAs;
@@ -12,7 +13,6 @@ use crate::domain::refresh::Refresh;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::domain::visit::Visit;
-use super::credit::Settling;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey, VisitHostKey};
 use crate::storage::values::{
     Consumer, ContentValue, DoneKind, LiveSettings, NoteHost, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,

@@ -83,7 +83,14 @@ impl Credit {
     pub fn open(storage: &dyn Storage, crawl: CrawlId, rules: CreditRules) -> Result<Self> {
         let fresh = CreditState { dividend: rules.dividend, first: 1, next: 1, ..CreditState::default() };
         let state = read::meta::<CreditState>(storage, crawl)?.unwrap_or(fresh);
-        Ok(Self { rules, floors: state.waiting.floors(), state, share: 0, linked: KeySet::default(), had: KeySet::default() })
+        Ok(Self {
+            rules,
+            floors: state.waiting.floors(),
+            state,
+            share: 0,
+            linked: KeySet::default(),
+            had: KeySet::default(),
+        })
     }
 
     /// Works on an account and the pools on its way.

@@ -440,7 +440,8 @@ impl Ledger {
     fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
         let (reach, seq) = (entry.reach(), self.counters.next_seq);
         let last = rank == Some(NewUrl::LAST);
-        let by_credit = self.waits(txn, seen, entry)?.filter(|_| !entry.seed).map(|rank| rank.min(self.rules.ranker.ranks() - 1));
+        let by_credit =
+            self.waits(txn, seen, entry)?.filter(|_| !entry.seed).map(|rank| rank.min(self.rules.ranker.ranks() - 1));
         let rank = rank.or(by_credit);
         let place = if last {
             Ranker::last_place(seq)

@@ -1,7 +1,7 @@
 //! Link credit: accounts, purses, notes, and what they all hold together.
 
-use super::wire::{Reader, Wire, fields, variants};
 use super::ValueError;
+use super::wire::{Reader, Wire, fields, variants};
 use crate::domain::credit::{Dividend, Pool, Purse, Sums, Waiting};
 use crate::domain::fingerprint::{HostKey, UrlKey};
 use crate::domain::partition::Partition;

@@ -194,7 +194,12 @@ fn samples() -> Vec<Sample> {
         sample(unsynced(again)),
         sample(UnsyncedLines { from: 300, text: "{}\n".into() }),
         sample(HostState::default()),
-        sample(HostState { name: "h0.test".into(), pace: vec![0, 255], orders, rate: Rate { ln: -3_000, weight: 700 } }),
+        sample(HostState {
+            name: "h0.test".into(),
+            pace: vec![0, 255],
+            orders,
+            rate: Rate { ln: -3_000, weight: 700 },
+        }),
         sample(host_counts(Place::None)),
         sample(host_counts(Place::Held)),
         sample(host_counts(Place::Waiting { rank: 7, order: u64::MAX })),

@@ -12,7 +12,8 @@ use lycosa::domain::visit::Visit;
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
 use lycosa::storage::values::{
-    Counters, CreditState, CreditValue, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, UrlState,
+    Counters, CreditState, CreditValue, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place,
+    QueueEntry, UrlState,
 };
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
@@ -173,7 +174,8 @@ impl Found {
         }
         for (key, note) in all::<tables::Notes>(storage) {
             let after = state.round.filter(|round| key.number <= round.upto).and_then(|round| round.after);
-            let hosts = note.to.iter().map(|to| (HostAt { partition: to.partition, host: to.host }.crawl(key.crawl), to));
+            let hosts =
+                note.to.iter().map(|to| (HostAt { partition: to.partition, host: to.host }.crawl(key.crawl), to));
             let pages = hosts.flat_map(|(host, to)| to.pages.iter().map(move |page| host.url(*page)));
             held += note.share * pages.filter(|page| after.is_none_or(|after| *page > after)).count() as u128;
         }

@@ -7,12 +7,12 @@ mod refresh;
 mod requeue;
 
 use super::*;
-use crate::domain::refresh::Refresh;
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
+use crate::domain::refresh::Refresh;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::{Canonicaliser, CleanRules};
 use crate::storage::tables::{Failed, Seeds};
