@@ -34,6 +34,7 @@ pub fn ledger_of(storage: &RocksStorage) -> Result<(Ledger, Fingerprinter)> {
         max_depth: None,
         refresh: Refresh::default(),
         priorities: Arc::default(),
+        credit: None,
     };
     Ok((Ledger::open(storage, rules)?, Fingerprinter::new(seed)))
 }

@@ -4,6 +4,7 @@ mod build;
 mod call;
 mod checkpoint;
 mod control;
+mod credit;
 mod disk;
 #[cfg(feature = "rocksdb")]
 mod erase;
@@ -133,6 +134,9 @@ pub enum StartError {
     /// The words of `index.dictionary`.
     #[error(transparent)]
     Words(#[from] crate::config::ConfigError),
+    /// Link credit cannot be taken up or left in a crawl, nor paid to others.
+    #[error("{0}")]
+    Credit(#[from] crate::storage::credit::AsBefore),
     /// An address that this machine does not have.
     #[error("fetch.source_address: no connection can come from {address}: {source}")]
     Source { address: std::net::IpAddr, source: std::io::Error },
@@ -153,7 +157,7 @@ impl StartError {
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
             Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
-            Self::Access(_) | Self::Words(_) | Self::Source { .. } => None,
+            Self::Access(_) | Self::Words(_) | Self::Source { .. } | Self::Credit(_) => None,
         }
     }
 }
@@ -164,6 +168,7 @@ impl StartError {
 /// See [`StartError`].
 pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     claimed_before(&*parts.storage, &settings)?;
+    crate::storage::credit::as_before(&*parts.storage, settings.frontier.credit_rules())?;
     let (source, access) = (settings.source(), settings.access(&parts.clock)?);
     source.check().map_err(|(address, source)| StartError::Source { address, source })?;
     let roots = settings.tls_roots()?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+use super::credit::Creditor;
 #[cfg(feature = "rocksdb")]
 use super::erasing::Between;
 use super::memory::share_out;
@@ -203,6 +204,7 @@ impl Process {
         let uploader = Uploader::start(&node)?;
         #[cfg(feature = "search")]
         let indexer = super::index::Indexer::start(&node)?;
+        let creditor = Creditor::start(&node)?;
         let sinks = Sinks::start(&node)?;
         let webhooks = Webhooks::start(&node)?;
         if to_mend {
@@ -215,6 +217,7 @@ impl Process {
         if !in_peace {
             sinks.end_now();
         }
+        creditor.finish();
         let clean = running.shutdown_after(patience(&node, &why), move || sinks.finish());
         #[cfg(feature = "search")]
         indexer.finish(in_peace);

@@ -28,6 +28,8 @@ kinds! {
         I9 = "I9",
         /// The feed is whole and in order.
         I10 = "I10",
+        /// No unit of credit is made or lost.
+        I11 = "I11",
     }
 }
 

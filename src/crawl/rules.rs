@@ -6,6 +6,7 @@ use crate::config::Settings;
 use crate::content::modules::{MimeModules, ParseRules};
 use crate::crawl::node::Node;
 use crate::crawl::parser::inspect::Inspector;
+use crate::domain::credit::CreditRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::refresh::Refresh;
@@ -108,12 +109,15 @@ impl Rules {
             keep_rejected: self.settings.scope.record_rejected,
             generation: node.crawl.live.generation(),
             max_depth: node.crawl.live().settings.max_depth(),
-            refresh: Refresh {
-                of_seeds: node.crawl.counters().seed_cycles,
-                ..node.crawl.live().settings.refresh_rules()
-            },
+            refresh: Refresh { of_seeds: node.crawl.counters().seed_cycles, ..node.crawl.live().settings.refresh_rules() },
             priorities: node.crawl.live().priorities.clone(),
+            credit: self.credit(),
         }
+    }
+
+    /// Link credit, where it is on.
+    pub fn credit(&self) -> Option<CreditRules> {
+        self.settings.frontier.credit_rules()
     }
 
     /// The seeds of the settings; where these name none, those that the crawl knows already: who starts it without them means it as it is.

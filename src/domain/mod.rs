@@ -5,6 +5,7 @@ pub mod card;
 #[cfg(test)]
 pub(crate) mod cases;
 pub(crate) mod coded;
+pub mod credit;
 pub mod cut;
 pub mod diff;
 pub mod fingerprint;

@@ -23,8 +23,6 @@ const LAST_RANK: u8 = RANKS as u8 - 1;
 /// When the best come first, the upper bits of the order of pages that are visited again, and of new ones.
 const VISITED: u16 = 0;
 const NEW: u16 = 1;
-/// The worst rank of a page that is visited again.
-const WORST_OF_VISITS: u8 = 3;
 
 /// In which order pages are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -65,6 +63,9 @@ impl Default for Ranker {
 }
 
 impl Ranker {
+    /// The worst rank of a page that is visited again.
+    pub const WORST_OF_VISITS: u8 = 3;
+
     /// `depth_weights[d]` is the importance at depth `d`, the last one that of everything deeper; no weights stand for
     /// [`DEFAULT_DEPTH_WEIGHTS`]. A weight that is negative or no number counts as 0, no ranks as one.
     pub fn new(order: Order, depth_weights: Vec<f64>, ranks: u8) -> Self {
@@ -131,7 +132,7 @@ impl Ranker {
             Order::Breadth => self.place(0, None, seq),
             Order::Depth | Order::Mixed => self.place(depth, None, seq),
             Order::Best => {
-                let rank = self.rank_of(self.importance(depth)).min(WORST_OF_VISITS);
+                let rank = self.rank_of(self.importance(depth)).min(Self::WORST_OF_VISITS);
                 Place { rank, order: counted(VISITED, seq) }
             }
         }
@@ -151,7 +152,7 @@ impl Ranker {
     pub fn rank_by(&self, factors: &Factors, visit: bool) -> u8 {
         let outright = factors.rank.filter(|rank| usize::from(*rank) < RANKS);
         let rank = outright.unwrap_or_else(|| self.rank_of(factors.importance()));
-        if visit { rank.min(WORST_OF_VISITS) } else { rank }
+        if visit { rank.min(Self::WORST_OF_VISITS) } else { rank }
     }
 
     /// A host's order in its front queue, by its sequence number: first come first served, the last found first when the
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(best.rank_by(&factors(Some(50)), false), best.place(1, None, 0).rank);
         assert_eq!(best.rank_by(&factors(None), false), best.place(1, None, 0).rank);
         let outright = Factors { rank: Some(6), ..factors(None) };
-        assert_eq!([false, true].map(|visit| best.rank_by(&outright, visit)), [6, WORST_OF_VISITS]);
+        assert_eq!([false, true].map(|visit| best.rank_by(&outright, visit)), [6, Ranker::WORST_OF_VISITS]);
     }
 
     #[test]

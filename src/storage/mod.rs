@@ -18,6 +18,7 @@
 //! returned, and a loss of power once `sync` has returned after it.
 
 pub mod batch;
+pub mod credit;
 pub mod error;
 pub mod feed;
 pub mod folder;

@@ -61,6 +61,10 @@ families! {
     Visits = "visits";
     /// Hosts that have such, by the time of the first.
     VisitHosts = "visit_hosts";
+    /// Link credit: accounts of pages, purses of domains and of their parts.
+    Credit = "credit";
+    /// Shares that fetched pages gave, not yet in the accounts.
+    Notes = "notes";
     /// What became of each page, in the order of the commits: for whoever takes the pages on.
     Feed = "feed";
     /// Single records of the whole folder.

@@ -1,13 +1,13 @@
 //! Which key and which value belong to which family: one marker type a family, of the same name.
 
 use super::keys::{
-    ContentKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, PageKey, ParkedKey, QueueKey,
+    ContentKey, CreditKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, NoteKey, PageKey, ParkedKey, QueueKey,
     RejectedKey, RobotsKey, SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{
-    self, CardSettings, ClockState, Consumers, Counters, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
-    OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
+    self, CardSettings, ClockState, Consumers, Counters, CreditState, FeedLog, FileLengths, Format, JoinedHost,
+    LiveSettings, OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
 
@@ -55,6 +55,8 @@ tables! {
     Sitemaps: DueKey => ();
     Visits: VisitKey => values::VisitRow;
     VisitHosts: VisitHostKey => ();
+    Credit: CreditKey => values::CreditValue;
+    Notes: NoteKey => values::NoteValue;
     Feed: FeedKey => values::FeedEntry;
 }
 
@@ -86,6 +88,7 @@ meta_records! {
     Consumers(()) => |()| MetaKey::Consumers;
     CardSettings(()) => |()| MetaKey::Cards;
     Counters(CrawlId) => MetaKey::Counters;
+    CreditState(CrawlId) => MetaKey::Credit;
     JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);
     OrderedHosts(CrawlId) => MetaKey::Orders;
     Unsynced(u64) => MetaKey::Unsynced;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lycosa::base::time::UnixMillis;
+use lycosa::domain::credit::CreditRules;
 use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
@@ -13,10 +14,16 @@ use lycosa::domain::reason::{Failure, Rejection};
 use lycosa::domain::refresh::Refresh;
 use lycosa::domain::robots::RobotsCopy;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
-use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, RejectedUrl};
+use lycosa::storage::credit::Plan;
+use lycosa::storage::keys::HostAt;
+use lycosa::storage::ledger::{
+    Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, RejectedUrl, Settling,
+};
 use lycosa::storage::txn::Txn;
-use lycosa::storage::values::{ContentValue, DoneKind, PageRecord, RobotsValue, UrlState};
-use lycosa::storage::{MemoryStorage, Storage};
+use lycosa::storage::values::{
+    ContentValue, CreditState, DoneKind, NoteHost, PageRecord, RobotsValue, SeedValue, UrlState,
+};
+use lycosa::storage::{MemoryStorage, Storage, read};
 use proptest::prelude::*;
 
 use crate::support::checked;
@@ -91,6 +98,7 @@ fn rules(order: Order) -> LedgerRules {
         max_depth: None,
         refresh: Refresh { cycle: "1h".parse().unwrap(), ..Refresh::default() }, // each done page has its row, never due here
         priorities: Arc::default(),
+        credit: (order == Order::Best).then(CreditRules::default),
     }
 }
 
@@ -115,6 +123,12 @@ impl Bench {
         let mut txn = Txn::new(&self.storage);
         let leased: BTreeSet<UrlKey> = ops.iter().map(|op| self.prints.url(&url(op.2))).collect();
         let mut done = Vec::new();
+        if let Some(piece) = ops.first().and_then(|op| self.piece(*op)) {
+            let piece = Change::Settle(Box::new(piece));
+            let done = self.ledger.apply(&mut txn, &piece, self.now, &|key| leased.contains(key)).unwrap();
+            assert!(!done.void, "{piece:?}");
+            assert!(self.ledger.apply(&mut txn, &piece, self.now, &|_| false).unwrap().void, "each piece arrives once");
+        }
         for (moment, op) in (self.now.0..).zip(ops) {
             let moment = UnixMillis(moment); // no URL is captured twice at one
             if let Some(change) = change(&mut model, *op, &leased, &self.ledger, moment, &self.prints) {
@@ -134,6 +148,13 @@ impl Bench {
             self.model = model;
         }
         self.check(&done);
+    }
+
+    /// The next piece of a round of link credit, where there is any: some accounts of it, so that others come in between.
+    fn piece(&self, (kind, _, _, c): Op) -> Option<Settling> {
+        let state = read::meta::<CreditState>(&self.storage, CrawlId::default()).unwrap()?;
+        let plan = Plan::make(&self.storage, CrawlId::default(), &state).unwrap();
+        plan.filter(|_| kind % 3 > 0)?.next_piece(usize::from(c % 4))
     }
 
     fn check(&self, done: &[Change]) {
@@ -250,6 +271,7 @@ fn links(model: &mut Model, a: u16, b: u16, c: u8) -> LinkChange {
         let depth = u16::from(c >> i & 3) + u16::from(c % 5);
         let new = found(n, depth);
         let key = new.url.as_str().to_owned();
+        note(&mut out, &new);
         let turned_away = (c >> (i + 4)) & 1 == 1;
         match model.states.get(&key).copied() {
             None if turned_away => {
@@ -277,6 +299,32 @@ fn links(model: &mut Model, a: u16, b: u16, c: u8) -> LinkChange {
     }
     // The ledger takes them in the order new, turned, readmitted, nearer: of one URL, the order in which they came.
     out
+}
+
+/// A link that is admitted, and a seed that is told.
+fn note(links: &mut LinkChange, new: &NewUrl) {
+    let prints = Fingerprinter::new(SEED);
+    let (at, page) = (HostAt::of(&prints, new.url.host()), prints.url(&new.url));
+    let domain = HostAt::domain(&prints, new.url.host());
+    let own = |host: &&mut NoteHost| (host.partition, host.host) == (at.partition, at.host);
+    match links.linked.iter_mut().find(own) {
+        Some(host) if host.pages.contains(&page) => {}
+        Some(host) => host.pages.push(page),
+        None => {
+            links.linked.push(NoteHost { partition: at.partition, host: at.host, domain, pages: vec![page] });
+        }
+    }
+    if new.seed {
+        let url = new.url.as_str().to_owned();
+        links.seeds.push(SeedValue {
+            url,
+            added: UnixMillis(0),
+            rank: None,
+            max_depth: None,
+            tags: Vec::new(),
+            guessed: false,
+        });
+    }
 }
 
 fn page(model: &mut Model, a: u16, b: u16, c: u8, now: UnixMillis, ledger: &Ledger) -> Option<Change> {

@@ -20,6 +20,7 @@ mod cookies;
 mod corpus;
 mod crawl;
 mod credentials;
+mod credit;
 mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;

@@ -94,7 +94,7 @@ pub(super) fn check_patterns(scope: &ScopeRules) -> Checked {
     Ok(())
 }
 
-pub(super) fn check_frontier(frontier: &FrontierSection) -> Checked {
+pub(super) fn check_frontier(frontier: &FrontierSection, order: Order) -> Checked {
     within("frontier.ranks", frontier.ranks, 1, 8)?;
     let weights = &frontier.depth_weights;
     let finite = (1..=64).contains(&weights.len()) && weights.iter().all(|w| w.is_finite() && *w >= 0.0);
@@ -104,7 +104,11 @@ pub(super) fn check_frontier(frontier: &FrontierSection) -> Checked {
     })?;
     within_if("frontier.max_active_hosts", frontier.max_active_hosts, 1, 1_000_000)?;
     within("frontier.host_quantum.pages", frontier.host_quantum.pages, 1, 1_000_000)?;
-    positive("frontier.host_quantum.time", frontier.host_quantum.time)
+    positive("frontier.host_quantum.time", frontier.host_quantum.time)?;
+    ensure((0.0..=1.0).contains(&frontier.credit_tax), "frontier.credit_tax", || "must be between 0 and 1".into())?;
+    ensure(!frontier.credit || order == Order::Best, "frontier.credit", || {
+        "ranks by link credit are for crawl.order = \"best\" only".into()
+    })
 }
 
 pub(super) fn check_politeness(politeness: &PolitenessSection, robots: &RobotsCachePolicy) -> Checked {

@@ -72,7 +72,7 @@ impl Settings {
     pub(super) fn from_form(mut form: FileForm) -> Result<Self, Wrong> {
         check_crawl(&form.crawl)?;
         check_scope(&form.scope)?;
-        check_frontier(&form.frontier)?;
+        check_frontier(&form.frontier, form.crawl.order)?;
         check_politeness(&form.politeness, &form.robots)?;
         check_fetch(&form.fetch)?;
         check_timeouts(&form.fetch.timeouts)?;

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::domain::credit::Dividend;
 pub use crate::domain::rank::Order;
 
 use super::{DepthLimit, SeedSection, section};
 use crate::base::units::{duration, optional_duration, optional_size};
+use crate::domain::credit::{CreditRules, Tax};
 use crate::domain::priority::{Rule, RuleError, Says, Weight};
 use crate::domain::url::with_schemes;
 
@@ -98,6 +100,20 @@ section! {
         max_active_hosts: Option<usize> = None;
         /// A host's turn.
         host_quantum: HostQuantum = HostQuantum::default();
+        /// Link credit (AOPIC) ranks what waits; with order `best` only.
+        credit: bool = false;
+        /// The part of a page's credit that its links do not get, 0 to 1.
+        credit_tax: f64 = 0.1;
+        /// To whom it is paid back.
+        credit_dividend: Dividend = Dividend::default();
+    }
+}
+
+impl FrontierSection {
+    /// Link credit, where it is on.
+    pub fn credit_rules(&self) -> Option<CreditRules> {
+        let rules = CreditRules { tax: Tax::new(self.credit_tax), dividend: self.credit_dividend };
+        self.credit.then_some(rules)
     }
 }
 

@@ -171,6 +171,8 @@ impl Deduper {
         // The last step: what it marks as pending hangs on the commits made here.
         let (mut commits, mut links) = self.unseen_of_page(links, &mut finder)?;
         links.seeds.extend(seeds);
+        let own = lease.core().url_key;
+        links.linked.iter_mut().for_each(|host| host.pages.retain(|page| *page != own));
         if let (Some(new), Some(record)) = (itself, &capture) {
             let same = new.url.spelling() == lease.url.spelling();
             let why = if same { RequeueReason::Cookies } else { RequeueReason::Spelling };

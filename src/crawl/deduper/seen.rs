@@ -1,5 +1,7 @@
 //! The URL-seen test: popular cache, Bloom filter, exact set on disk, pending marks, in this order.
 
+use std::collections::BTreeMap;
+
 use super::{Deduper, Result};
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
@@ -14,7 +16,7 @@ use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, RejectedUrl};
 use crate::storage::read;
 use crate::storage::tables::Pages;
-use crate::storage::values::{DoneKind, UrlState};
+use crate::storage::values::{DoneKind, NoteHost, UrlState};
 
 /// A URL whose first finding is not committed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,7 @@ impl Deduper {
         let turned = turned.into_iter().filter(|_| recorded).map(|RejectedUrl { new, reason }| (new, Some(reason)));
         let judged = new.into_iter().map(|new| (new, None)).chain(turned);
         candidates.extend(judged.map(|(new, turned)| Candidate { key: self.key(&new, &mut last), new, turned }));
+        let linked = if self.node.crawl.rules.credit().is_some() { self.linked(&candidates) } else { Vec::new() };
         candidates.retain(|c| {
             let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || c.new.hops > 0;
             let news = |known| c.turned.is_none() && (c.new.reach().beats(known, most) || said);
@@ -58,7 +61,7 @@ impl Deduper {
             candidates.iter().filter(|c| self.filter.may_contain(&c.key.url)).map(|c| c.key).collect();
         let states = read::seen_states(&*self.node.storage, &asked)?;
         let mut known = asked.into_iter().zip(states).peekable();
-        let mut out = LinkChange { too_deep, ..LinkChange::default() };
+        let mut out = LinkChange { too_deep, linked, ..LinkChange::default() };
         for candidate in candidates {
             let state = match known.peek() {
                 Some((key, _)) if *key == candidate.key => known.next().and_then(|(_, state)| state),
@@ -67,6 +70,27 @@ impl Deduper {
             self.sort_out(candidate, state, finder.as_deref_mut(), &mut out)?;
         }
         Ok(out)
+    }
+
+    /// What is admitted, each once, by host.
+    fn linked(&self, candidates: &[Candidate]) -> Vec<NoteHost> {
+        let mut hosts: BTreeMap<HostAt, NoteHost> = BTreeMap::new();
+        for Candidate { key, new, .. } in candidates.iter().filter(|c| c.turned.is_none()) {
+            let (at, prints) = (key.host_crawl().host_at(), &self.node.prints);
+            let fresh = || NoteHost {
+                partition: at.partition,
+                host: at.host,
+                domain: HostAt::domain(prints, new.url.host()),
+                pages: Vec::new(),
+            };
+            hosts.entry(at).or_insert_with(fresh).pages.push(key.url);
+        }
+        let once = |mut host: NoteHost| {
+            host.pages.sort_unstable();
+            host.pages.dedup();
+            host
+        };
+        hosts.into_values().map(once).collect()
     }
 
     pub(super) fn key(&self, new: &NewUrl, last: &mut Option<(String, HostAt)>) -> SeenKey {

@@ -115,6 +115,7 @@ fn links_of(change: &Change) -> u64 {
         Change::ReadAgain(rows) => return rows.len() as u64,
         Change::FollowNearer(pages) => return pages.len() as u64,
         Change::Rerank(rerank) => return rerank.urls.len() as u64,
+        Change::Settle(piece) => return piece.arrivals.len() as u64,
         Change::Page(page) => &page.links,
         Change::Links(links) => links,
         Change::Robots { sitemaps, .. } => sitemaps,

@@ -10,8 +10,9 @@ use crate::storage::error::hex;
 use crate::storage::keys::{HostAt, Key, MetaKey, SeenKey, after};
 use crate::storage::tables::{Content, Failed, HostState, Nearer, Pages, Robots, Seeds, Seen, Sitemaps};
 use crate::storage::values::{
-    CardSettings, ClockState, Consumers, Counters, FailedValue, FeedLog, FileLengths, Format, JoinedHost, LiveSettings,
-    OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value, ValueError,
+    CardSettings, ClockState, Consumers, Counters, CreditState, FailedValue, FeedLog, FileLengths, Format, JoinedHost,
+    LiveSettings, OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value,
+    ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -40,6 +41,7 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
     let good = match MetaKey::decode(key).map_err(|e| e.to_string())? {
         MetaKey::Format => good::<Format>(bytes),
         MetaKey::Counters(_) => good::<Counters>(bytes),
+        MetaKey::Credit(_) => good::<CreditState>(bytes),
         MetaKey::Joined(..) => good::<JoinedHost>(bytes),
         MetaKey::Orders(_) => good::<OrderedHosts>(bytes),
         MetaKey::FileLengths => good::<FileLengths>(bytes),

@@ -9,6 +9,7 @@
 //! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps, better ways that wait |
 //! | `near` | near-duplicates: leaders, members |
 //! | `files`, `archive` | WARC and CDXJ |
+//! | `credit` | accounts, purses and notes of link credit, recounted to the unit |
 //! | `feed` | entries of the feed, finished pages that have none |
 //! | `derived` | what is made of the feed |
 //! | `lines` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
@@ -22,6 +23,7 @@
 //! idempotent, and one that is killed is gone on with by the next.
 
 mod archive;
+mod credit;
 mod derived;
 mod feed;
 mod files;
@@ -165,6 +167,7 @@ impl Check {
         near::rows(pass)?;
         meta::contents(pass)?;
         meta::seeds(pass)?;
+        credit::credit(pass)?;
         feed::feed(pass)?;
         derived::derived(pass, &self.derived)?;
         archive::archive(pass)?;

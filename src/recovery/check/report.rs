@@ -72,6 +72,11 @@ rows! {
         FeedStray = "feed_stray", "I10", "an entry of the feed before its beginning", "removes it";
         IndexAhead = "index_ahead", "I10", "an index of pages that says it is true up to an entry that the feed does not have",
             "removes it; the next start makes it anew";
+        CreditSum = "credit_sum", "I11", "credit that a recount does not confirm",
+            "begins credit anew: all that was issued is with lambda";
+        NoteSettled = "note_settled", "I11", "a note of credit that was settled, or that no number was given to yet",
+            "begins credit anew";
+        AccountStray = "account_stray", "I11", "an account of credit that is not as its URL stands", "begins credit anew";
         SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
         Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
         NextNumber = "next_number", "I2", "the next number for a queue entry, a commit or an entry of the feed was given out already",

@@ -120,7 +120,8 @@ fn decode<T: Table>((raw, bytes): Pair) -> std::result::Result<Row<T>, (Vec<u8>,
 fn of_the_crawl(family: Family, key: &[u8]) -> bool {
     let at = match family {
         Family::Queue | Family::HostCounts | Family::Seen | Family::Pages | Family::Rejected => 10,
-        Family::Failed | Family::Nearer | Family::NearMembers | Family::Seeds | Family::Visits => 10,
+        Family::Failed | Family::Nearer | Family::NearMembers | Family::Seeds | Family::Visits | Family::Credit => 10,
+        Family::Notes => 0,
         Family::Due | Family::Sitemaps => 18,
         Family::HostState | Family::Waiting | Family::Parked | Family::Content | Family::Robots => return true,
         Family::VisitHosts | Family::Near | Family::Feed | Family::Meta => return true,

@@ -15,10 +15,10 @@ use crate::storage::keys::{
     WaitingKey, after,
 };
 use crate::storage::ledger::Ledger;
-use crate::storage::tables::{Content, Feed, Pages, Seen};
+use crate::storage::tables::{Content, Feed, Notes, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, PageRecord, RejectedValue, UrlState, Value,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, NoteValue, PageRecord, RejectedValue, UrlState, Value,
     WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
@@ -80,6 +80,7 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         | Family::Nearer
         | Family::Seeds
         | Family::Visits
+        | Family::Credit
         | Family::Robots => key.starts_with(&host.prefix),
         Family::HostState if key == host.prefix => {
             let bare = HostState::decode(value)
@@ -106,6 +107,9 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
             }
             _ => false,
         },
+        Family::Notes => {
+            NoteValue::decode(value).is_ok_and(|note| note.to.iter().any(|to| host.is_at(to.partition, to.host)))
+        }
         Family::Meta => matches!(MetaKey::decode(key), Ok(MetaKey::Joined(_, joined)) if joined == host.at.host),
     };
     if own { Is::Own } else { Is::Other(host.is_named_in(value)) }
@@ -202,6 +206,7 @@ impl Work<'_> {
         self.contents()?;
         self.captures()?;
         self.urls()?;
+        self.notes()?;
         self.rest()?;
         self.storage.sync()?;
         self.rewrite()
@@ -267,6 +272,20 @@ impl Work<'_> {
             }
             done += urls.len() as u64;
             self.through_ledger(|ledger, txn| ledger.erase_urls(txn, &urls, now))?;
+        }
+    }
+
+    /// Shares of link credit that were on their way to pages of the host.
+    fn notes(&mut self) -> Result<()> {
+        let mut range = KeyRange::all();
+        loop {
+            self.may_go_on()?;
+            let notes = read::scan::<Notes>(self.storage, &range, BATCH)?;
+            self.through_ledger(|ledger, txn| ledger.erase_notes(txn, self.host.at, &notes))?;
+            match notes.last() {
+                Some((last, _)) if notes.len() == BATCH => range.from = after(&last.encode()),
+                _ => return Ok(()),
+            }
         }
     }
 

@@ -33,12 +33,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
+use crate::domain::credit::CreditRules;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::rank::Ranker;
 use crate::domain::refresh::Refresh;
 use crate::recovery::checkpoint::{Shelf, files, swap, uploads};
 use crate::storage::ledger::LedgerRules;
-use crate::storage::values::{Counters, FileLengths, Format, RunState};
+use crate::storage::values::{Counters, CreditState, FileLengths, Format, RunState};
 use crate::storage::{RocksStorage, Storage, read};
 use crate::warc::archive::ArchiveSettings;
 use crate::warc::folder::{self, Claim, claim};
@@ -212,6 +213,7 @@ impl Erase {
     fn ledger_rules(&self, storage: &dyn Storage) -> Result<LedgerRules> {
         let seed = read::meta::<Format>(storage, ())?.map_or(0, |format| format.seed);
         let run = read::meta::<RunState>(storage, ())?;
+        let credit = read::meta::<CreditState>(storage, CrawlId::default())?;
         Ok(LedgerRules {
             crawl: CrawlId::default(),
             prints: Fingerprinter::new(seed),
@@ -221,6 +223,7 @@ impl Erase {
             max_depth: None,
             refresh: Refresh::default(),
             priorities: Arc::default(),
+            credit: credit.map(|state| CreditRules { dividend: state.dividend, ..CreditRules::default() }),
         })
     }
 }

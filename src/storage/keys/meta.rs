@@ -27,6 +27,8 @@ pub enum MetaKey {
     Feed,
     /// Who reads the feed, and how far each is.
     Consumers,
+    /// What all accounts of link credit hold together, in a crawl.
+    Credit(CrawlId),
     /// What cards of pages were made by.
     Cards,
     /// Pages committed since the last barrier, one record a commit.
@@ -46,6 +48,7 @@ const SETTINGS: &str = "settings";
 const FEED: &str = "feed";
 const CONSUMERS: &str = "consumers";
 const CARDS: &str = "cards";
+const CREDIT: &str = "credit/";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
 
@@ -65,6 +68,7 @@ impl Key for MetaKey {
             Self::Feed => FEED.into(),
             Self::Consumers => CONSUMERS.into(),
             Self::Cards => CARDS.into(),
+            Self::Credit(crawl) => format!("{CREDIT}{:04x}", crawl.0).into_bytes(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
         }
@@ -98,6 +102,8 @@ fn numbered(name: &str) -> Option<MetaKey> {
         Some(MetaKey::Joined(crawl(digits)?, HostKey(number(host)?.to_be_bytes())))
     } else if let Some(digits) = name.strip_prefix(ORDERS) {
         crawl(digits).map(MetaKey::Orders)
+    } else if let Some(digits) = name.strip_prefix(CREDIT) {
+        crawl(digits).map(MetaKey::Credit)
     } else if let Some(digits) = name.strip_prefix(LINES) {
         number(digits).map(MetaKey::Lines)
     } else {

@@ -234,6 +234,18 @@ fixed_key! {
     }
 }
 
+fixed_key! {
+    /// `notes`: what a fetched page gave to those it leads to.
+    NoteKey {
+        crawl: CrawlId,
+        /// In the order of the commits.
+        number: u64,
+    }
+}
+
+/// `credit`: the shape of [`SeenKey`].
+pub type CreditKey = SeenKey;
+
 impl From<ContentDigest> for ContentKey {
     fn from(digest: ContentDigest) -> Self {
         Self { digest }
@@ -241,6 +253,11 @@ impl From<ContentDigest> for ContentKey {
 }
 
 impl HostAt {
+    /// The registrable domain of the host with this name: never the key of a host.
+    pub fn domain(prints: &Fingerprinter, name: &str) -> HostKey {
+        prints.host(&format!("domain {}", registrable_domain(name)))
+    }
+
     /// The host with this name.
     pub fn of(prints: &Fingerprinter, name: &str) -> Self {
         Self { partition: Partition::of_host(name), host: prints.host(name) }
@@ -312,6 +329,11 @@ impl HostCrawl {
 }
 
 impl SeenKey {
+    /// Whether it is the key of a purse in `credit`: the URL begins with eight zero bytes.
+    pub fn is_purse(&self) -> bool {
+        self.url.0.starts_with(&[0; 8])
+    }
+
     /// This URL in this crawl.
     pub fn of(prints: &Fingerprinter, crawl: CrawlId, url: &PageUrl) -> Self {
         HostAt::of(prints, url.host()).crawl(crawl).url(prints.url(url))
@@ -340,6 +362,24 @@ impl SeenKey {
         let Self { partition, host, crawl, url } = self;
         DueKey { partition, time, host, crawl, url }
     }
+}
+
+/// The part of a domain for all its parts that have no purse of their own.
+pub const OTHERS: u32 = u32::MAX;
+
+/// Number of the part of its domain that a URL belongs to, never 0 nor [`OTHERS`]: its host with the uppermost folder of its path.
+pub fn part_of(prints: &Fingerprinter, host: &str, tail: &str) -> u32 {
+    let path = tail.split(['?', '#']).next().unwrap_or_default().trim_start_matches('/');
+    let top = path.split_once('/').map_or("", |(top, _)| top);
+    let number = prints.text(&format!("{host}/{top}")) >> 32;
+    u32::try_from(number).unwrap_or(1).clamp(1, OTHERS - 1)
+}
+
+/// The purse, for a page, of its domain (part 0) or of a part of it.
+pub fn purse(page: SeenKey, domain: HostKey, part: u32) -> CreditKey {
+    let mut url = [0; 12];
+    url.iter_mut().skip(8).zip(part.to_be_bytes()).for_each(|(to, from)| *to = from);
+    HostAt { partition: page.partition, host: domain }.crawl(page.crawl).url(UrlKey(url))
 }
 
 /// What a key says of its host, or of its URL, by the fields that both have.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use super::credit::Settling;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::found_as::FoundAs;
@@ -17,7 +18,7 @@ use crate::domain::url::PageUrl;
 use crate::domain::visit::Visit;
 use crate::storage::keys::{DueKey, HostAt, PageKey, QueueKey, RobotsKey, SeenKey, VisitHostKey};
 use crate::storage::values::{
-    Consumer, ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
+    Consumer, ContentValue, DoneKind, LiveSettings, NoteHost, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
 };
 
 /// A URL found new, with what it needs to be fetched.
@@ -181,6 +182,8 @@ pub struct LinkChange {
     pub put_off: bool,
     /// Seeds among them or known before, with what is said of them.
     pub seeds: Vec<SeedValue>,
+    /// All that are admitted, new or known, each once; only where there is link credit.
+    pub linked: Vec<NoteHost>,
 }
 
 impl LinkChange {
@@ -268,6 +271,8 @@ pub enum Change {
     FollowNearer(Vec<SeenKey>),
     /// URLs that wait take the places that the rules in force give them.
     Rerank(Rerank),
+    /// A piece of a round of link credit.
+    Settle(Box<Settling>),
     /// Who reads the feed says how far it is; `None`: it reads no more.
     Consumer {
         name: String,

@@ -79,6 +79,7 @@ impl Ledger {
                 self.counters.nearer = self.counters.nearer.saturating_sub(1);
                 txn.delete::<Nearer>(seen);
             }
+            self.end_account(txn, *seen)?;
             txn.delete::<Seen>(seen);
             txn.delete::<Rejected>(seen);
             txn.delete::<Seeds>(seen);

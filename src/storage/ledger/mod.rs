@@ -6,6 +6,7 @@
 mod again;
 mod change;
 mod counts;
+mod credit;
 mod erase;
 mod failures;
 mod feed;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use crate::base::invariant::{Invariant, uphold};
 use crate::base::time::UnixMillis;
+use crate::domain::credit::CreditRules;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::near::Near;
@@ -48,6 +50,8 @@ use super::{Storage, StorageError};
 pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl, Rerank};
 pub use counts::counters;
 use counts::counters_of;
+use credit::Credit;
+pub use credit::{Arrival, Settling};
 use feed::Finished;
 use hosts::Hosts;
 pub use near::{NearPlace, rows_of};
@@ -73,6 +77,8 @@ pub struct LedgerRules {
     pub refresh: Refresh,
     /// What is said of the importance of pages.
     pub priorities: Arc<Priorities>,
+    /// Link credit; none: it costs nothing.
+    pub credit: Option<CreditRules>,
 }
 
 /// Counts and places, and the changes to them.
@@ -84,6 +90,7 @@ pub struct Ledger {
     rejected: BTreeMap<Rejection, u64>,
     hosts: Hosts,
     seeds: ranks::Seeds,
+    credit: Option<Credit>,
 }
 
 type Result<T> = std::result::Result<T, StorageError>;
@@ -106,6 +113,7 @@ impl Ledger {
             committed: counters.clone(),
             counters,
             rejected: BTreeMap::new(),
+            credit: rules.credit.map(|credit| Credit::open(storage, rules.crawl, credit)).transpose()?,
             rules,
         })
     }
@@ -144,6 +152,7 @@ impl Ledger {
         match change {
             Change::Page(page) => self.page(txn, page, now, leased),
             Change::Links(links) => self.links(txn, links, now, leased),
+            Change::Settle(piece) => self.settle(txn, piece, leased),
             Change::Robots { key, host, value, pace, sitemaps } => {
                 txn.put::<Robots>(key, value);
                 let at = HostAt { partition: key.partition, host: key.host };
@@ -201,6 +210,7 @@ impl Ledger {
         uphold(Invariant::I2, queues, || format!("the queues of hosts do not add up: {:?}", self.counters));
         self.counters.next_commit += 1;
         txn.put_meta(self.rules.crawl, &self.counters);
+        self.seal_credit(txn);
         Ok(news)
     }
 
@@ -235,6 +245,7 @@ impl Ledger {
         let nearer = entry.as_ref().filter(|_| better).cloned();
         let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
+        self.give(txn, seen, &state, &page.links.linked)?;
         if !matches!(state, UrlState::Waiting { .. }) || page.capture.is_some() {
             self.visited(txn, seen.host_crawl().host_at(), before)?; // of a half the entry says from now on that it was cut
         }
@@ -252,6 +263,7 @@ impl Ledger {
         let (at, pace) = (seen.host_crawl().host_at(), page.pace.as_deref());
         self.hosts.note_state(txn, at, Some(page.url.host()), pace, &mut self.counters)?;
         let mut done = self.links(txn, &page.links, now, leased)?;
+        self.gave(txn, &page.links.linked);
         if let Some(entry) = nearer {
             done.again.extend(self.found_nearer_meanwhile(txn, page, entry, now)?);
         }
@@ -377,7 +389,7 @@ impl Ledger {
 
     fn links(&mut self, txn: &mut Txn<'_>, links: &LinkChange, now: UnixMillis, leased: Leased<'_>) -> Result<Done> {
         let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
-        self.keep_seeds(txn, &links.seeds, now)?;
+        let fresh = self.keep_seeds(txn, &links.seeds, now)?;
         self.counters.too_deep |= links.too_deep;
         for new in &links.new {
             settled.push(self.discover(txn, new, now)?);
@@ -399,6 +411,7 @@ impl Ledger {
         for known in &links.again {
             again.extend(self.named_again(txn, known)?);
         }
+        self.issue(txn, &fresh)?;
         Ok(Done { settled, again, ..Done::default() })
     }
 
@@ -446,6 +459,7 @@ impl Ledger {
     /// Queues a URL where the rules say, or behind all others of its host.
     fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, last: bool) -> Result<()> {
         let (reach, seq) = (entry.reach(), self.counters.next_seq);
+        self.waits(txn, seen, entry)?;
         let place = if last { Ranker::last_place(seq) } else { self.place_of(txn, seen, entry, seq)? };
         self.counters.next_seq += 1;
         let Place { rank, order } = place;

@@ -46,6 +46,7 @@ impl Ledger {
             let Some((entry, reach)) = self.take_out(txn, *seen)? else { continue };
             self.visited(txn, seen.host_crawl().host_at(), entry.again)?;
             self.ungroup(txn, *seen, entry.again)?;
+            self.end_account(txn, *seen)?;
             let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
             self.counters.queued = self.counters.queued.saturating_sub(1);
             self.count_rejected(reason);

@@ -86,11 +86,21 @@ impl Ledger {
         if self.rules.ranker.order() != Order::Best {
             return Ok(place);
         }
+        let factors = self.factors_of(txn, seen, entry)?;
+        let by_credit = if factors.rank.is_none() && !own { self.rank_by_credit(txn, seen)? } else { None };
+        let rank = match by_credit {
+            Some(rank) if visit => rank.min(Ranker::WORST_OF_VISITS),
+            Some(rank) => rank,
+            None => self.rules.ranker.rank_by(&factors, visit),
+        };
+        Ok(Place { rank, ..place })
+    }
+
+    /// What the importance of a URL that waits is made of.
+    pub(super) fn factors_of(&mut self, txn: &Txn<'_>, seen: SeenKey, entry: &QueueEntry) -> Result<Factors> {
         let url = |host: &str| Some(entry.url(host).ok()?.as_str().to_owned());
         let (depth, origin) = (entry.depth, entry.origin.as_deref());
-        let asked = Asked { url: &url, depth, origin, priority: entry.priority };
-        let factors = self.factors(txn, seen, &asked)?;
-        Ok(Place { rank: self.rules.ranker.rank_by(&factors, visit), ..place })
+        self.factors(txn, seen, &Asked { url: &url, depth, origin, priority: entry.priority })
     }
 
     /// What was said of a seed by its own name.
@@ -165,6 +175,7 @@ impl Ledger {
         if (rank, order) != (key.rank, key.order) || Ranker::is_last(order) || leased(&seen.url) {
             return Ok(false);
         }
+        self.waits(txn, seen, &entry)?;
         let place = self.place_of(txn, seen, &entry, Ranker::number_of(order))?;
         if (place.rank, place.order) == (rank, order) {
             return Ok(false);

@@ -46,6 +46,7 @@ impl Ledger {
         let (rank, order, reach) = (lost.rank, lost.order, entry.reach());
         txn.put::<Queue>(&seen.host_crawl().queue(rank, order), &entry);
         txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, reach, due: None });
+        self.waits(txn, seen, &entry)?;
         self.hosts.enqueued(txn, at, rank, order)?;
         Ok(true)
     }

@@ -104,13 +104,15 @@ fn family_options(family: Family, budget: &Budget) -> Options {
         | Family::Sitemaps
         | Family::Visits
         | Family::VisitHosts
-        | Family::NearMembers => {
+        | Family::NearMembers
+        | Family::Notes => {
             options.add_compact_on_deletion_collector_factory(4096, 2048, 0.5);
         }
         // The Bloom filter stands before it, so nearly every look-up hits: the last level, nine tenths of the data, can do
         // without a filter of its own.
         Family::Seen => options.set_optimize_filters_for_hits(true),
-        Family::HostState | Family::HostCounts | Family::Content | Family::Near | Family::Seeds | Family::Meta => {}
+        Family::HostState | Family::HostCounts | Family::Content | Family::Near | Family::Seeds => {}
+        Family::Credit | Family::Meta => {}
     }
     options
 }
@@ -127,7 +129,7 @@ fn table(family: Family, budget: &Budget) -> BlockBasedOptions {
     // Rows are only scanned; a filter would never be asked.
     let looked_up = match family {
         Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps => false,
-        Family::Visits | Family::VisitHosts | Family::NearMembers | Family::Feed => false,
+        Family::Visits | Family::VisitHosts | Family::NearMembers | Family::Notes | Family::Feed => false,
         _ => true,
     };
     if looked_up {

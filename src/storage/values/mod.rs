@@ -1,6 +1,7 @@
 //! Values: the first byte is the version of the value, the rest its fields (`docs/storage.md`).
 
 mod counters;
+mod credit;
 mod feed;
 mod folder;
 mod host;
@@ -11,6 +12,7 @@ mod url;
 mod wire;
 
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
+pub use credit::{CreditRound, CreditState, CreditValue, NoteHost, NoteValue};
 pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, FormerFeed, INDEX, Shown};
 pub use folder::{CardSettings, ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
 pub use host::{
@@ -97,6 +99,8 @@ values! {
     Consumers = 1,
     ContentValue = 1,
     Counters = 1,
+    CreditState = 1,
+    CreditValue = 1,
     FailedValue = 1,
     FeedEntry = 1,
     FeedLog = 1,
@@ -107,6 +111,7 @@ values! {
     LiveSettings = 1,
     NearLeader = 1,
     NearerValue = 1,
+    NoteValue = 1,
     OrderedHosts = 1,
     PageRecord = 1,
     QueueEntry = 1,

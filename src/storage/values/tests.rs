@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::time::{SinceBoot, UnixMillis};
+use crate::domain::credit::{Pool, Sums, Waiting};
 use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
@@ -520,6 +521,18 @@ proptest! {
         let sitemap = map.map(|put_off| AsSitemap { found: FoundAs::SitemapFile { nesting: 2 }, via: None, put_off });
         let remarks = Remarks { notes, target: origin.clone(), ..Remarks::default() };
         sample(PageRecord { cut, how, remarks, spelling, refused, origin, unchanged, depth, hops, sitemap, ..page_record() });
+    }
+
+    #[test]
+    fn whatever_credit_there_is_comes_back(balance: u128, at: u128, part: u32, step: Option<u8>, members: u64, steps in prop::collection::vec(any::<u64>(), 128)) {
+        sample(CreditValue::Account { balance, at, part, step });
+        sample(CreditValue::Purse { members, index: balance, at, rest: balance >> 7 });
+        let host = |n: u8| NoteHost { partition: Partition(n.into()), host: HostKey([n; 8]), domain: HostKey([9; 8]), pages: vec![UrlKey([n; 12]); 2] };
+        sample(NoteValue { share: balance, to: vec![host(1), host(2)] });
+        let round = Some(CreditRound { upto: members, after: Some(seen()), richest: at });
+        let sums = Sums { issued: balance, lambda: at, ..Sums::default() };
+        let root = Pool { members, index: at };
+        sample(CreditState { sums, root, round, next: members, waiting: Waiting::of_steps(&steps), ..CreditState::default() });
     }
 
     #[test]

@@ -133,6 +133,34 @@ impl Wire for Weight {
     }
 }
 
+/// As `u64`, only longer.
+impl Wire for u128 {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut left = *self;
+        while left >= 0x80 {
+            out.push((left & 0x7f) as u8 | 0x80);
+            left >>= 7;
+        }
+        out.push(left as u8);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let mut value = 0_u128;
+        for shift in (0..128).step_by(7) {
+            let byte = from.byte()?;
+            let bits = u128::from(byte & 0x7f);
+            if shift == 126 && bits > 3 {
+                return Err(ValueError::Number);
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return if byte == 0 && shift > 0 { Err(ValueError::Number) } else { Ok(value) };
+            }
+        }
+        Err(ValueError::Number)
+    }
+}
+
 impl Wire for u8 {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(*self);

@@ -89,7 +89,7 @@ fn busy() -> Sandbox {
 fn usual() -> Vec<&'static Point> {
     let rare = |p: &&Point| is_of_the_end(p) || ["filter.load", "store.mend"].contains(&p.name);
     let elsewhere =
-        ["storage", "node", "erase", "index", "sink", "checkpoint", "export", "import", "restore", "upload"];
+        ["storage", "node", "erase", "index", "sink", "credit", "checkpoint", "export", "import", "restore", "upload"];
     POINTS.iter().filter(|p| !elsewhere.contains(&p.room()) && !rare(p)).collect()
 }
 

@@ -29,7 +29,7 @@ pub fn points() -> Vec<&'static str> {
 }
 
 const STRIDE: usize = 12;
-const ELSEWHERE: &[&str] = &["checkpoint", "erase", "export", "import", "index", "restore", "sink", "upload"];
+const ELSEWHERE: &[&str] = &["checkpoint", "credit", "erase", "export", "import", "index", "restore", "sink", "upload"];
 const AFTER_FAULTS: &[&str] = &[
     "supervisor.died",
     "frontier.reload",

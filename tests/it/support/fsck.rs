@@ -5,14 +5,15 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use lycosa::base::time::UnixMillis;
-use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
+use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use lycosa::domain::reason::Rejection;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::domain::visit::Visit;
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
 use lycosa::storage::values::{
-    Counters, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, UrlState,
+    Counters, CreditState, CreditValue, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place,
+    QueueEntry, UrlState,
 };
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
@@ -62,6 +63,7 @@ pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: b
     found.contents_point_to_captures(storage);
     let near = super::near::problems(storage, &found.prints, &found.seen, &found.pages);
     near.iter().for_each(|problem| found.wrong("near-duplicates", problem));
+    found.credit_adds_up(storage);
     if let Some(folder) = folder {
         found.captures_are_in_the_archive(folder, again);
         found.lines_are_one_a_finished_url(again);
@@ -127,6 +129,60 @@ impl Found {
 
     fn url_of(&self, at: HostAt, entry: &QueueEntry) -> Option<PageUrl> {
         entry.url(self.names.get(&at)?).ok()
+    }
+
+    /// I11, by hand: what accounts and purses hold, what they are owed, what is in notes, and what lambda has is what was issued; and who is
+    /// counted among what waits does.
+    fn credit_adds_up(&mut self, storage: &dyn Storage) {
+        let rows = all::<tables::Credit>(storage);
+        let Some(state) = read::meta::<CreditState>(storage, CrawlId::default()).unwrap() else {
+            return self.same("rows of credit without its record", rows.len() + all::<tables::Notes>(storage).len(), 0);
+        };
+        let purses: HashMap<SeenKey, (u128, u128, u128, u64)> = rows
+            .iter()
+            .filter_map(|(key, value)| match *value {
+                CreditValue::Purse { members, index, at, rest } => Some((*key, (index, at, rest, members))),
+                CreditValue::Account { .. } => None,
+            })
+            .collect();
+        let under = |key: &SeenKey, host: HostKey, part: u32| {
+            let url = UrlKey([[0; 4], [0; 4], part.to_be_bytes()].concat().try_into().unwrap());
+            SeenKey { host, url, ..*key }
+        };
+        let (mut held, mut members) = (state.sums.lambda, HashMap::<SeenKey, u64>::new());
+        for (key, (_, at, rest, _)) in &purses {
+            let domain = under(key, key.host, 0);
+            let from = if *key == domain { state.root.index } else { purses[&domain].0 };
+            held += rest + (from - at);
+            if *key != domain {
+                *members.entry(domain).or_default() += 1;
+            }
+        }
+        for (key, value) in &rows {
+            let CreditValue::Account { balance, at, part, step } = *value else { continue };
+            held += balance;
+            let waits = matches!(self.seen.get(key), Some(UrlState::Waiting { .. }));
+            if step.is_some() {
+                let name = self.names.get(&key.host_crawl().host_at()).cloned().unwrap_or_default();
+                let purse = under(key, HostAt::domain(&self.prints, &name), part);
+                held += purses.get(&purse).map_or(state.root.index, |(index, ..)| *index) - at;
+                *members.entry(purse).or_default() += 1;
+            }
+            if waits != step.is_some() || !(waits || matches!(self.seen.get(key), Some(UrlState::Done { .. }))) {
+                self.wrong("an account is not as its URL stands", (key, value));
+            }
+        }
+        for (key, (.., counted)) in &purses {
+            self.same("members of a purse", *counted, members.get(key).copied().unwrap_or_default());
+        }
+        for (key, note) in all::<tables::Notes>(storage) {
+            let after = state.round.filter(|round| key.number <= round.upto).and_then(|round| round.after);
+            let hosts =
+                note.to.iter().map(|to| (HostAt { partition: to.partition, host: to.host }.crawl(key.crawl), to));
+            let pages = hosts.flat_map(|(host, to)| to.pages.iter().map(move |page| host.url(*page)));
+            held += note.share * pages.filter(|page| after.is_none_or(|after| *page > after)).count() as u128;
+        }
+        self.same("I11: units of credit", state.sums.issued, held);
     }
 
     fn queued_urls_are_waiting(&mut self) {

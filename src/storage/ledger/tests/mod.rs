@@ -33,6 +33,7 @@ fn rules() -> LedgerRules {
         max_depth: None,
         refresh: crate::domain::refresh::Refresh::default(),
         priorities: Arc::default(),
+        credit: None,
     }
 }
 
