@@ -45,9 +45,7 @@ impl PartialEq for Clock {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum CycleError {
-    #[error(
-        "\"{0}\" is no cycle: write \"off\", \"adapt\", a duration such as \"6h\", or five fields of cron such as \"30 6 * * 1-5 Asia/Shanghai\""
-    )]
+    #[error("\"{0}\" is no cycle: write \"off\", \"adapt\", a duration such as \"6h\", or five fields of cron such as \"30 6 * * 1-5 Asia/Shanghai\"")]
     Unknown(String),
     #[error("a cycle of {0} is below one second")]
     Short(String),
@@ -55,9 +53,7 @@ pub enum CycleError {
     Cron { text: String, why: String },
     #[error("in the cycle \"{text}\" no such time ever comes")]
     Never { text: String },
-    #[error(
-        "in the cycle \"{text}\" the zone \"{zone}\" is not known: write one such as Asia/Shanghai, Europe/Berlin, UTC"
-    )]
+    #[error("in the cycle \"{text}\" the zone \"{zone}\" is not known: write one such as Asia/Shanghai, Europe/Berlin, UTC")]
     Zone { text: String, zone: String },
 }
 
@@ -131,14 +127,7 @@ impl std::fmt::Display for Cycle {
 
 impl Cycle {
     /// When a page comes next that was visited at `last`; none when it never does.
-    pub fn next(
-        &self,
-        last: UnixMillis,
-        (rate, weight): (Rate, f64),
-        pace: &Pace,
-        stretch: f64,
-        key: &[u8],
-    ) -> Option<UnixMillis> {
+    pub fn next(&self, last: UnixMillis, (rate, weight): (Rate, f64), pace: &Pace, stretch: f64, key: &[u8]) -> Option<UnixMillis> {
         match self {
             Self::Off => None,
             Self::Every(every) => Some(last.plus(Pace::fixed(*every, key))),
@@ -158,13 +147,8 @@ mod tests {
             assert_eq!(text.parse::<Cycle>().unwrap().to_string(), text);
         }
         for (text, part) in [
-            ("sometimes", "no cycle"),
-            ("", "no cycle"),
-            ("10ms", "below one second"),
-            ("61 * * * *", "cannot be read"),
-            ("0 0 30 2 *", "ever comes"),
-            ("0 0 * * * Mars/Olympus", "Mars/Olympus"),
-            ("1 2 3", "no cycle"),
+            ("sometimes", "no cycle"), ("", "no cycle"), ("10ms", "below one second"), ("61 * * * *", "cannot be read"),
+            ("0 0 30 2 *", "ever comes"), ("0 0 * * * Mars/Olympus", "Mars/Olympus"), ("1 2 3", "no cycle"),
         ] {
             let error = text.parse::<Cycle>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -82,8 +82,11 @@ mod tests {
     use super::*;
 
     const DAY: u64 = 86_400;
-    const PACE: Pace =
-        Pace { pace: Duration::from_secs(DAY), min: Duration::from_secs(3_600), max: Duration::from_secs(90 * DAY) };
+    const PACE: Pace = Pace {
+        pace: Duration::from_secs(DAY),
+        min: Duration::from_secs(3_600),
+        max: Duration::from_secs(90 * DAY),
+    };
 
     fn days(every: f64, weight: f64) -> f64 {
         PACE.interval(Rate::of(1.0 / (every * DAY as f64), 1.0), weight, 1.0, &[0x7f]).as_secs_f64() / DAY as f64
@@ -91,9 +94,7 @@ mod tests {
 
     #[test]
     fn the_examples_of_the_documentation_hold() {
-        for (every, depth_weight, links, wanted) in
-            [(30.0, 5.0, 0.0, 6.0), (30.0, 0.25, 0.0, 31.6), (0.25, 10.0, 0.0, 0.67)]
-        {
+        for (every, depth_weight, links, wanted) in [(30.0, 5.0, 0.0, 6.0), (30.0, 0.25, 0.0, 31.6), (0.25, 10.0, 0.0, 0.67)] {
             let found = days(every, weight(depth_weight, 1.0, 1.0, 1.0, links));
             assert!((found / wanted - 1.0).abs() < 0.05, "{every} d, {depth_weight}: {found} d, not {wanted}");
         }

@@ -133,14 +133,7 @@ pub enum Ended {
 impl Refresh {
     /// When a page comes next that was visited at `last` and ended so; none when it never does. `weight`: see [`interval::weight`]; `key`
     /// of its URL.
-    pub fn next(
-        &self,
-        (last, ended): (UnixMillis, Ended),
-        habit: &Habit,
-        weight: f64,
-        stretch: f64,
-        key: &[u8],
-    ) -> Option<UnixMillis> {
+    pub fn next(&self, (last, ended): (UnixMillis, Ended), habit: &Habit, weight: f64, stretch: f64, key: &[u8]) -> Option<UnixMillis> {
         let factor = match ended {
             Ended::Done => 1,
             Ended::Gone(tries) if tries < GONE_TRIES => GONE_FACTOR.pow(tries.into()),
@@ -182,17 +175,7 @@ mod tests {
     fn numbers_and_little_things_count_until_the_page_is_restless_and_a_text_ends_that() {
         let mut habit = Habit::default();
         let mut found = Vec::new();
-        let visits = [
-            Visit::Numbers,
-            Visit::Little,
-            Visit::Unchanged,
-            Visit::Numbers,
-            Visit::Numbers,
-            Visit::Numbers,
-            Visit::Little,
-            Visit::Changed,
-            Visit::Numbers,
-        ];
+        let visits = [Visit::Numbers, Visit::Little, Visit::Unchanged, Visit::Numbers, Visit::Numbers, Visit::Numbers, Visit::Little, Visit::Changed, Visit::Numbers];
         for visit in visits {
             let (next, brought) = habit.after(&told(visit), Heed::Text);
             (habit, _) = (next, found.push(brought == Found::Change));
@@ -203,22 +186,8 @@ mod tests {
     #[test]
     fn what_counts_is_by_heed() {
         for (heed, counted) in [
-            (
-                Heed::Text,
-                &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Gone, Visit::Back, Visit::Redirect][..],
-            ),
-            (
-                Heed::All,
-                &[
-                    Visit::Changed,
-                    Visit::Little,
-                    Visit::Numbers,
-                    Visit::Markup,
-                    Visit::Gone,
-                    Visit::Back,
-                    Visit::Redirect,
-                ],
-            ),
+            (Heed::Text, &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Gone, Visit::Back, Visit::Redirect][..]),
+            (Heed::All, &[Visit::Changed, Visit::Little, Visit::Numbers, Visit::Markup, Visit::Gone, Visit::Back, Visit::Redirect]),
             (Heed::Large, &[Visit::Changed, Visit::Gone, Visit::Back, Visit::Redirect]),
         ] {
             for visit in Visit::ALL {
@@ -238,17 +207,9 @@ mod tests {
     #[test]
     fn what_is_gone_is_looked_for_three_times_ever_later_and_what_fails_three_times() {
         let every = refresh("1d");
-        let next = |ended| {
-            every.next((UnixMillis(0), ended), &Habit::default(), 1.0, 1.0, &[0x7f]).map(|at| at.0.div_ceil(86_400_000))
-        };
-        assert_eq!(
-            [Ended::Gone(0), Ended::Gone(1), Ended::Gone(2), Ended::Gone(3)].map(next),
-            [Some(1), Some(4), Some(16), None]
-        );
-        assert_eq!(
-            [Ended::Done, Ended::Failed(0), Ended::Failed(2), Ended::Failed(3)].map(next),
-            [Some(1), Some(2), Some(2), None]
-        );
+        let next = |ended| every.next((UnixMillis(0), ended), &Habit::default(), 1.0, 1.0, &[0x7f]).map(|at| at.0.div_ceil(86_400_000));
+        assert_eq!([Ended::Gone(0), Ended::Gone(1), Ended::Gone(2), Ended::Gone(3)].map(next), [Some(1), Some(4), Some(16), None]);
+        assert_eq!([Ended::Done, Ended::Failed(0), Ended::Failed(2), Ended::Failed(3)].map(next), [Some(1), Some(2), Some(2), None]);
         assert_eq!(refresh("off").next((UnixMillis(0), Ended::Done), &Habit::default(), 1.0, 1.0, &[0]), None);
     }
 

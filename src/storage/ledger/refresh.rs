@@ -178,9 +178,7 @@ impl Ledger {
             Some(UrlState::Error { .. }) => {
                 let Some(failed) = txn.get::<Failed>(&seen)? else { return Ok(false) };
                 txn.put::<Failed>(&seen, &FailedValue { next: None, ..failed });
-                return Ok(
-                    self.rules.refresh.cycle != Cycle::Off && self.try_once_more(txn, seen, RequeueReason::Cycle)?
-                );
+                return Ok(self.rules.refresh.cycle != Cycle::Off && self.try_once_more(txn, seen, RequeueReason::Cycle)?);
             }
             _ => {}
         }

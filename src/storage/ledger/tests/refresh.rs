@@ -143,8 +143,9 @@ fn a_turn_is_sixteen_visits_and_a_half_of_them_while_new_pages_wait_which_come_b
     urls.iter().for_each(|url| _ = bench.visit(url, 1_000, 1));
     assert_eq!(bench.turn(3 * HOUR), 16);
     bench.is_sound();
-    let in_hand =
-        |bench: &Bench| -> Vec<NewUrl> { urls.iter().filter(|url| entry(bench, url).is_some()).cloned().collect() };
+    let in_hand = |bench: &Bench| -> Vec<NewUrl> {
+        urls.iter().filter(|url| entry(bench, url).is_some()).cloned().collect()
+    };
     in_hand(&bench).iter().for_each(|url| _ = bench.visit(url, 3 * HOUR, 1));
     let new: Vec<_> = (0..20).map(|n| bench.find(&format!("http://h.test/new/{n}"), 1)).collect();
     assert_eq!(bench.turn(3 * HOUR), 8, "half of them");
