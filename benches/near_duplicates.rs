@@ -93,7 +93,8 @@ fn jaccard(one: &[u32], other: &[u32]) -> f64 {
             std::cmp::Ordering::Greater => _ = b.next(),
             std::cmp::Ordering::Equal => {
                 common += 1;
-                (a.next(), b.next());
+                a.next();
+                b.next();
             }
         }
     }
@@ -155,8 +156,7 @@ fn variants(texts: &[Text], near: &HashSet<(u32, u32)>, alike: &HashMap<(u32, u3
                 && within(one.sketch.features, other.sketch.features, runs)
                 && within(one.sketch.letters, other.sketch.letters, letters)
         };
-        let found: Vec<_> =
-            near.iter().filter(fits).filter_map(|pair| Some(alike.get(pair).copied().unwrap_or_default())).collect();
+        let found: Vec<_> = near.iter().filter(fits).map(|pair| alike.get(pair).copied().unwrap_or_default()).collect();
         let right = found.iter().filter(|much| **much >= ALIKE).count() as f64 / found.len().max(1) as f64;
         let all = found.iter().filter(|much| **much >= SAME).count() as f64 / same.max(1) as f64;
         println!("| {bits} | {runs} | {letters} | {} | {right:.4} | {all:.4} |", found.len());
