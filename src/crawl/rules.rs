@@ -109,7 +109,10 @@ impl Rules {
             keep_rejected: self.settings.scope.record_rejected,
             generation: node.crawl.live.generation(),
             max_depth: node.crawl.live().settings.max_depth(),
-            refresh: Refresh { of_seeds: node.crawl.counters().seed_cycles, ..node.crawl.live().settings.refresh_rules() },
+            refresh: Refresh {
+                of_seeds: node.crawl.counters().seed_cycles,
+                ..node.crawl.live().settings.refresh_rules()
+            },
             priorities: node.crawl.live().priorities.clone(),
             credit: self.credit(),
         }

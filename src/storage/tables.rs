@@ -1,8 +1,8 @@
 //! Which key and which value belong to which family: one marker type a family, of the same name.
 
 use super::keys::{
-    ContentKey, CreditKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, NoteKey, PageKey, ParkedKey, QueueKey,
-    RejectedKey, RobotsKey, SeenKey, VisitHostKey, VisitKey, WaitingKey,
+    ContentKey, CreditKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, NoteKey, PageKey,
+    ParkedKey, QueueKey, RejectedKey, RobotsKey, SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{

@@ -31,7 +31,7 @@ pub enum Cycle {
 #[derive(Clone, Debug)]
 pub struct Clock {
     text: String,
-    cron: Cron,
+    cron: Box<Cron>,
     zone: Tz,
 }
 
@@ -107,7 +107,7 @@ fn clock(text: &str, words: &[&str]) -> Result<Clock, CycleError> {
     let zone = zone.first().copied().unwrap_or("UTC");
     let zone = zone.parse().map_err(|_| CycleError::Zone { text: own(), zone: zone.to_owned() })?;
     let cron = Cron::from_str(&fields.join(" ")).map_err(|e| CycleError::Cron { text: own(), why: e.to_string() })?;
-    let clock = Clock { text: words.join(" "), cron, zone };
+    let clock = Clock { text: words.join(" "), cron: Box::new(cron), zone };
     clock.after(UnixMillis(0)).map(|_| clock).ok_or(CycleError::Never { text: own() })
 }
 

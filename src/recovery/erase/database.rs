@@ -18,8 +18,8 @@ use crate::storage::ledger::Ledger;
 use crate::storage::tables::{Content, Feed, Notes, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, NoteValue, PageRecord, RejectedValue, UrlState, Value,
-    WarcPlace,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, NoteValue, PageRecord, RejectedValue, UrlState,
+    Value, WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 

@@ -10,7 +10,12 @@ use crate::storage::values::SeedValue;
 
 impl Ledger {
     /// Keeps seeds, and gives those that were not known. One that is known keeps its moment, and all that was said of it, unless something is said now.
-    pub(super) fn keep_seeds(&mut self, txn: &mut Txn<'_>, seeds: &[SeedValue], now: UnixMillis) -> Result<Vec<SeenKey>> {
+    pub(super) fn keep_seeds(
+        &mut self,
+        txn: &mut Txn<'_>,
+        seeds: &[SeedValue],
+        now: UnixMillis,
+    ) -> Result<Vec<SeenKey>> {
         let mut fresh = Vec::new();
         for seed in seeds {
             let Ok(url) = PageUrl::from_canonical(&seed.url) else { continue };

@@ -127,12 +127,20 @@ fn table(family: Family, budget: &Budget) -> BlockBasedOptions {
     table.set_pin_top_level_index_and_filter(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     // Rows are only scanned; a filter would never be asked.
-    let looked_up = match family {
-        Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps => false,
-        Family::Visits | Family::VisitHosts | Family::NearMembers | Family::Notes | Family::Feed => false,
-        _ => true,
-    };
-    if looked_up {
+    let scanned = matches!(
+        family,
+        Family::Queue
+            | Family::Waiting
+            | Family::Parked
+            | Family::Due
+            | Family::Sitemaps
+            | Family::Visits
+            | Family::VisitHosts
+            | Family::NearMembers
+            | Family::Notes
+            | Family::Feed
+    );
+    if !scanned {
         table.set_bloom_filter(10.0, false);
         table.set_partition_filters(true);
         table.set_optimize_filters_for_memory(true);
