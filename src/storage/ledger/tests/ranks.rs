@@ -10,7 +10,7 @@ use crate::domain::priority::{HostWeights, Priorities, Rule, Says, Weight};
 use crate::storage::Family;
 use crate::storage::keys::{Key, KeyRange, after};
 use crate::storage::ledger::Rerank;
-use crate::storage::tables::Queue;
+use crate::storage::tables::{Queue, Seeds};
 
 fn weight(of: f64) -> Option<Weight> {
     Weight::try_from(of).ok()
