@@ -322,6 +322,8 @@ fn note(links: &mut LinkChange, new: &NewUrl) {
             rank: None,
             max_depth: None,
             tags: Vec::new(),
+            weight: None,
+            cycle: None,
             guessed: false,
         });
     }

@@ -36,6 +36,7 @@ fn seed(n: usize) -> (PageUrl, SeedValue) {
         weight: None,
         max_depth: None,
         tags: vec![],
+        cycle: None,
         guessed: false,
     };
     (url(n), said)
