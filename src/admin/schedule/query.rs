@@ -62,13 +62,14 @@ pub(in crate::admin) fn of(node: &Node, key: SeenKey) -> std::result::Result<Opt
 
 fn sentence(s: &Scheduled, (visits, changes): (usize, usize), (date, until_done): (UnixMillis, bool)) -> String {
     let by = s.by;
-    let told = || {
-        format!(
-            "{} in {}: about every {}",
+    let every = roughly(s.habit.rate.every());
+    let told = || match visits {
+        0 | 1 => format!("taken for one that changes every {every}, as others of its host"),
+        _ => format!(
+            "{} in {}: about every {every}",
             counted(changes as u64, "change"),
-            counted(visits as u64, "capture"),
-            roughly(s.habit.rate.every())
-        )
+            counted(visits as u64, "capture")
+        ),
     };
     let Some(next) = s.next else {
         return match s.ended {

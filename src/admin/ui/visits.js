@@ -11,7 +11,7 @@ const HEIGHT = 170;
 const [LEFT, RIGHT, TOP, BOTTOM] = [44, 8, 8, 24];
 const BARS = 60;
 /** Seconds shown, and their name. */
-const SPANS = [["3600", "1 h"], ["86400", "1 day"], ["604800", "1 week"]];
+const SPANS = [["600", "10 min"], ["3600", "1 h"], ["86400", "1 day"], ["604800", "1 week"]];
 /** What is shown together: name, kinds of visit. */
 const SHOWN = [
   ["new", ["first"]],

@@ -132,8 +132,21 @@ pub(super) fn sentence(job: &JobView) -> String {
             1 => format!("1 waiting URL has another place now ({looked} looked at)\n"),
             n => format!("{n} waiting URLs have another place now ({looked} looked at)\n"),
         },
+        (JobState::Done, "visit") => match n("queued") {
+            0 => format!("no page fits: {looked} were looked at\n"),
+            1 => format!("1 page is visited now ({looked} looked at)\n"),
+            n => format!("{n} pages are visited now ({looked} looked at)\n"),
+        },
+        (JobState::Done, "reschedule") => {
+            let (before, planned) = (n("planned_before"), n("planned"));
+            format!("{} a next visit now, {before} had one ({looked} looked at)\n", have(planned))
+        }
         _ => started(job),
     }
+}
+
+fn have(pages: u64) -> String {
+    if pages == 1 { "1 page has".to_owned() } else { format!("{pages} pages have") }
 }
 
 /// A job that goes on by itself.
