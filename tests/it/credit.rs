@@ -36,6 +36,7 @@ fn killed_at_every_step_of_notes_and_rounds_a_recount_of_the_folder_finds_every_
         let credit =
             format!("crawl.order = \"best\"\nfrontier.credit = true\nfrontier.credit_dividend = \"{dividend}\"\n");
         let mut sandbox = Sandbox::new(web(12), &format!("{}{credit}", QUICK.settings));
+        let mut killed = 0;
         for kill in KILLS {
             let before = sandbox.web.audit_len();
             let mut daemon = sandbox.start(&["--until-done"], Some(kill));
@@ -45,10 +46,12 @@ fn killed_at_every_step_of_notes_and_rounds_a_recount_of_the_folder_finds_every_
                 || (daemon.ended().is_some() || over(sandbox.web.audit_len())).then_some(()),
                 || (*kill).to_owned(),
             );
+            killed += usize::from(kill.starts_with("credit.") && daemon.ended().is_some());
             daemon.signal_if_there(Signal::SIGKILL);
             drop(daemon);
             checked(&sandbox, false);
         }
+        assert!(killed >= 2, "rounds were gone through: {killed}");
         sandbox.finish();
         checked(&sandbox, true);
     }

@@ -252,6 +252,6 @@ mod tests {
         assert_eq!(names.len(), Fault::ALL.len());
         let manual = include_str!("../../../docs/operations.md");
         assert!(names.iter().all(|name| manual.contains(&format!("`{name}`"))), "docs/operations.md lists every fault");
-        assert!(Fault::ALL.iter().all(|f| ["I2", "I3", "I8", "I9", "I10"].contains(&f.invariant())));
+        assert!(Fault::ALL.iter().all(|f| ["I2", "I3", "I8", "I9", "I10", "I11"].contains(&f.invariant())));
     }
 }

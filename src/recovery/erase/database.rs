@@ -281,6 +281,9 @@ impl Work<'_> {
         loop {
             self.may_go_on()?;
             let notes = read::scan::<Notes>(self.storage, &range, BATCH)?;
+            if notes.is_empty() {
+                return Ok(());
+            }
             self.through_ledger(|ledger, txn| ledger.erase_notes(txn, self.host.at, &notes))?;
             match notes.last() {
                 Some((last, _)) if notes.len() == BATCH => range.from = after(&last.encode()),

@@ -408,7 +408,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Notes of a host that is erased let go of it: what they had for it goes to lambda. Gives whether there was any.
+    /// Notes of a host that is erased let go of it: what they had for it goes to lambda.
     ///
     /// # Errors
     /// The storage's own.

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `lycosa_urls` | gauge | `crawl`, `state`: waiting, processing, done, error, rejected |
 //! | `lycosa_conservation_difference` | gauge | `crawl`; discovered less the sum of all states, 0 by I2 |
-//! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I10; any is a fault of the program |
+//! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I11; any is a fault of the program |
 //! | `lycosa_frontier_urls` | gauge | `rank`: 0 (best) to 7; URLs in queues, those being fetched among them |
 //! | `lycosa_frontier_retries` | gauge | |
 //! | `lycosa_visits_planned`, `lycosa_visit_load` (a day) | gauge | |
