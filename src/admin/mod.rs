@@ -15,6 +15,7 @@ mod bounded;
 pub mod commit;
 mod control;
 mod crawl;
+pub mod credit;
 pub(crate) mod csv;
 #[cfg(feature = "rocksdb")]
 pub mod erasing;

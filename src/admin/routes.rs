@@ -11,7 +11,7 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    across, actors, crawl, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging,
+    across, actors, crawl, credit, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging,
     pipeline, probes, reports, rerank, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls,
     why_idle,
 };
@@ -75,6 +75,7 @@ routes! {
     "/api/v1/urls/failed" => get url_lists::failed;
     "/api/v1/urls/retry" => post retry::retry;
     "/api/v1/urls/visit" => post schedule::visit;
+    "/api/v1/credit" => get credit::credit;
     "/api/v1/schedule" => get schedule::schedule;
     "/api/v1/schedule/due" => get schedule::due;
     "/api/v1/schedule/hosts" => get schedule::hosts;

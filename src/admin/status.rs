@@ -57,6 +57,7 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         hosts_ordered: node.crawl.orders.counts(),
         frontier: frontier.ranks.to_vec(),
         retries: frontier.retries,
+        credit: super::credit::sums(node).unwrap_or_default(),
         visits_planned: frontier.visits,
         visits_a_day: frontier.visit_load as f64 / 1e6,
         in_flight,

@@ -83,6 +83,9 @@ pub struct StatusSnapshot {
     /// Visits a day that they ask for.
     #[serde(default)]
     pub visits_a_day: f64,
+    /// Link credit, where `frontier.credit` is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credit: Option<CreditSums>,
     /// Requests in flight.
     pub in_flight: u64,
     /// Page permits withheld because memory is short.
@@ -110,6 +113,33 @@ pub struct StatusSnapshot {
     pub idle_reason: String,
     /// Folder of the WARC files.
     pub warc_dir: String,
+}
+
+/// Who holds link credit (ADR 37); one is what a seed brings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct CreditSums {
+    /// What seeds brought.
+    pub issued: f64,
+    /// In the accounts of pages.
+    pub accounts: f64,
+    /// In purses: what did not divide among their members.
+    pub purses: f64,
+    /// Dividends that nobody took yet.
+    pub unpaid: f64,
+    /// With lambda.
+    pub lambda: f64,
+    /// In notes: given, and not yet with those that it was given to.
+    pub notes: f64,
+    /// What is held less what was issued, in units: 0, or the program has a fault (I11).
+    pub difference: i64,
+    /// Accounts.
+    pub pages: u64,
+    /// Notes that are not settled.
+    pub notes_open: u64,
+    /// Rounds that ended.
+    pub rounds: u64,
+    /// URLs that moved up.
+    pub moved: u64,
 }
 
 /// URLs held back.

@@ -106,6 +106,13 @@ pub enum LookCommand {
         #[command(flatten)]
         paging: PagingArgs,
     },
+    /// Show who holds link credit, and the richest pages of a host
+    #[command(after_help = "Example: lycosa ctl credit --host example.org")]
+    Credit {
+        /// The host whose richest pages are shown
+        #[arg(long)]
+        host: Option<String>,
+    },
     /// Say when pages are visited next
     Schedule(ScheduleArgs),
     /// List background jobs; show or cancel one
@@ -211,6 +218,7 @@ pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
             let which = [("host", host), ("status", &status), ("mime", mime), ("since", &since)];
             list("/api/v1/pages", &which, paging)
         }
+        LookCommand::Credit { host } => Ask::get(path("/api/v1/credit", &[("host", host.clone())])),
         LookCommand::Schedule(args) => schedule::ask(args),
         LookCommand::Jobs(args) => jobs::ask(args),
     })
@@ -289,6 +297,7 @@ pub(super) fn told(command: &LookCommand, answer: &str) -> Result<String, CliErr
         LookCommand::Actors(ActorsArgs { command: None, .. }) => listed(&read(answer)?, ACTORS),
         LookCommand::Actors(_) => restarted(&read(answer)?),
         LookCommand::Pages { .. } => listed(&read(answer)?, PAGES),
+        LookCommand::Credit { .. } => credit(read(answer)?),
         LookCommand::Schedule(args) => schedule::told(args, answer)?,
         LookCommand::Jobs(args) => jobs::told(args, answer)?,
     })
@@ -298,6 +307,23 @@ pub(super) fn told(command: &LookCommand, answer: &str) -> Result<String, CliErr
 pub(super) fn waits(command: &LookCommand) -> bool {
     matches!(command, LookCommand::Schedule(args) if schedule::waits(args))
 }
+
+/// Who holds what, then the richest pages.
+fn credit(mut view: Value) -> String {
+    let sums = view.get_mut("sums").map(Value::take).unwrap_or_default();
+    if sums.is_null() {
+        return "link credit is off (frontier.credit)\n".to_owned();
+    }
+    let richest: Vec<&Value> = view.get("richest").and_then(Value::as_array).into_iter().flatten().collect();
+    let pages = if richest.is_empty() { String::new() } else { format!("\n{}", table(&richest, RICHEST)) };
+    facts(&sums) + &pages
+}
+
+const RICHEST: &[Column] = &[
+    Column("credit", "/credit", Form::Plain),
+    Column("waits", "/waits", Form::Plain),
+    Column("URL", "/url", Form::Plain),
+];
 
 /// The verdict, then the handful of deciding facts; with `all` everything else too.
 fn explanation(mut explanation: Value, all: bool) -> String {

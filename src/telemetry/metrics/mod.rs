@@ -9,6 +9,9 @@
 //! | `lycosa_frontier_retries` | gauge | |
 //! | `lycosa_visits_planned`, `lycosa_visit_load` (a day) | gauge | |
 //! | `lycosa_visit_lateness_seconds` | histogram | |
+//! | `lycosa_credit_thousandths` | gauge | `holder`: accounts, purses, unpaid, lambda, notes |
+//! | `lycosa_credit_difference`, `lycosa_credit_notes_open` | gauge | |
+//! | `lycosa_credit_rounds_total`, `lycosa_credit_moved_total` | counter | |
 //! | `lycosa_hosts` | gauge | `state`: active, waiting, parked, held |
 //! | `lycosa_hosts_ordered` | gauge | `order`: paused, blocked, dropping, recrawling |
 //! | `lycosa_hosts_blocked_total` | counter | `reason`: refusals, robots_unreachable |

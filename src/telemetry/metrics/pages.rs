@@ -36,6 +36,13 @@ metrics! {
             "URLs in the queues of all hosts by rank, those being fetched among them", RANK_NAMES
         );
         retries_waiting: Gauge = gauge("lycosa_frontier_retries", "URLs that wait for the time of their next try");
+        credit: Each<Gauge> =
+            gauges("lycosa_credit_thousandths", "Link credit by who holds it, in thousandths of what a seed brings", HOLDERS);
+        credit_difference: Gauge =
+            gauge("lycosa_credit_difference", "Units of link credit held less those issued: 0, or the program has a fault (I11)");
+        credit_notes: Gauge = gauge("lycosa_credit_notes_open", "Notes of link credit that are not settled");
+        credit_rounds: Counter = counter("lycosa_credit_rounds", "Rounds of link credit that ended");
+        credit_moved: Counter = counter("lycosa_credit_moved", "URLs that moved up by link credit");
         visits_planned: Gauge = gauge("lycosa_visits_planned", "Pages that are done and have a next visit");
         visit_load: Gauge = gauge("lycosa_visit_load", "Visits a day that pages ask for");
         visit_lateness: Histogram = times_as("lycosa_visit_lateness", "How late the first visit of a host's turn began", long);
@@ -85,6 +92,7 @@ metrics! {
 }
 
 /// Where a host with URLs can be.
+const HOLDERS: Values<'_> = ("holder", &["accounts", "purses", "unpaid", "lambda", "notes"]);
 const HOSTS: Values<'_> = ("state", &["active", "waiting", "parked", "held"]);
 /// What the operator can have said of a host.
 const ORDERS: Values<'_> = ("order", &["paused", "blocked", "dropping", "recrawling"]);
@@ -244,6 +252,13 @@ impl Metrics {
         set_all(&pages.ranks, &s.frontier);
         put(&pages.retries_waiting, s.retries);
         put(&pages.visits_planned, s.visits_planned);
+        let credit = s.credit.clone().unwrap_or_default();
+        let held = [credit.accounts, credit.purses, credit.unpaid, credit.lambda, credit.notes];
+        set_all(&pages.credit, &held.map(|of| (of * 1_000.0).round() as u64));
+        pages.credit_difference.set(credit.difference);
+        put(&pages.credit_notes, credit.notes_open);
+        follow(&pages.credit_rounds, credit.rounds);
+        follow(&pages.credit_moved, credit.moved);
         put(&pages.visit_load, s.visits_a_day.round() as u64);
     }
 }
