@@ -9,7 +9,7 @@ use lycosa::testweb::variant::Noise;
 use lycosa::testweb::{ChangeKind, TestWeb, TestWebConfig, Validators};
 use serde_json::Value;
 
-use super::seen::{Seen, told};
+use super::seen::{Page, Seen, told};
 use crate::cockpit::Desk;
 use crate::support::{Ended, Live, Sandbox, truth_any};
 
@@ -49,10 +49,12 @@ fn eventually(live: &Live<'_>, what: &str, mut is: impl FnMut() -> bool) {
     live.block(wait, what);
 }
 
-/// Waits until each page that was captured has been visited so often.
+/// Waits until each page that there was at first has been visited so often.
 fn until_visited(live: &Live<'_>, web: &TestWeb, times: usize) {
+    let first = truth(web.shape(), &truth_any());
     eventually(live, "visits of all pages", || {
-        Seen::of(web).0.values().filter(|page| !page.visits.is_empty()).all(|page| page.visits.len() >= times)
+        let seen = Seen::of(web);
+        first.iter().all(|url| seen.0.get(url).is_some_and(|page| page.visits.len() >= times))
     });
 }
 
@@ -65,11 +67,7 @@ fn each_change_is_met_and_told_for_what_it_is_and_what_comes_with_hubs_is_crawle
     let sandbox = daemon(TestWebConfig { grow: 0.1, validators: Validators::True, changes_spread: 0.7, ..web() });
     let live = sandbox.start();
     let web = &sandbox.web;
-    eventually(&live, "five visits of the first pages", || {
-        let seen = Seen::of(web);
-        let first = truth(web.shape(), &truth_any());
-        first.iter().all(|url| seen.0.get(url).is_some_and(|page| page.visits.len() >= 5))
-    });
+    until_visited(&live, web, 5);
     let now = web.shape_now();
     eventually(&live, "all that changed until now", || {
         let seen = Seen::of(web);
@@ -83,7 +81,7 @@ fn each_change_is_met_and_told_for_what_it_is_and_what_comes_with_hubs_is_crawle
     let asked = ended.asked();
     let strangers: Vec<&String> = asked.difference(&all).collect();
     assert!(strangers.is_empty(), "{strangers:?}");
-    assert!(all.iter().filter(|url| url.contains("/new/")).count() > 10, "{}", all.len());
+    assert!(all.iter().filter(|url| url.contains('-')).count() > 10, "{}", all.len());
     let (mut changes, mut same) = (0, 0);
     for (url, visits) in &told {
         assert_eq!(visits[0], "first", "{url}");
@@ -141,35 +139,26 @@ fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_eve
     let desk = Desk::of(&live);
     let (status, answer) = desk.send("PATCH", "/api/v1/settings", r#"{"refresh.max_interval": "1h"}"#);
     assert_eq!(status, 200, "{answer}");
-    // Each has a row left from before.
-    let counts = |seen: &Seen| -> Vec<(String, usize)> {
-        seen.0.iter().map(|(url, page)| (url.clone(), page.visits.len())).collect()
-    };
-    let before = counts(&Seen::of(web));
-    eventually(&live, "a visit of each", || {
-        let seen = Seen::of(web);
-        before.iter().all(|(url, n)| seen.0[url].visits.len() > *n)
-    });
-    let (before, began) = (counts(&Seen::of(web)), web.shape_now().at_us);
+    let began = web.shape_now().at_us;
+    let since = |page: &Page| page.visits.iter().filter(|(at, _)| *at > began).count();
     let fast = |url: &str| {
         let (host, content) = number(web, url);
         web.shape().mean_gap_us(host, content).is_some_and(|gap| gap < 400_000)
     };
-    eventually(&live, "three visits of each that changes", || {
-        let seen = Seen::of(web);
-        before.iter().filter(|(url, _)| fast(url)).all(|(url, n)| seen.0[url].visits.len() >= n + 3)
+    eventually(&live, "four visits of each that changes", || {
+        Seen::of(web).0.iter().filter(|(url, _)| fast(url)).all(|(_, page)| since(page) >= 4)
     });
     drop(desk);
     let ended = live.close();
     let (seen, told) = (Seen::of(web), told(&lines(&ended)));
     let minutes = (web.shape_now().at_us - began).div_ceil(60_000_000) as usize;
     let (mut still, mut late, mut news, mut boxes) = ([0, 0], Vec::new(), 0, 0);
-    for (url, n) in &before {
-        let (page, (host, content)) = (&seen.0[url], number(web, url));
+    for (url, page) in &seen.0 {
+        let (host, content) = number(web, url);
         if page.changes.is_empty() {
             let noise = web.shape().noise(host, content);
             still[usize::from(noise.is_some())] += 1;
-            late.push((url, noise, page.visits.len() - n));
+            late.push((url, noise, since(page)));
             let from_the_fifth = told[url].iter().skip(4);
             news += from_the_fifth.clone().filter(|visit| *visit == "changed").count();
             boxes += usize::from(noise == Some(Noise::Box));
@@ -184,7 +173,8 @@ fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_eve
     }
     println!("still: {still:?}, boxes {boxes}, called changed {news}; visits of them since: {late:?}");
     assert!(still[0] > 5 && still[1] > 5, "{still:?}");
-    let often: Vec<_> = late.iter().filter(|(_, noise, n)| *noise != Some(Noise::Box) && *n > 1 + minutes).collect();
+    // One was planned before, and none comes sooner than after a minute.
+    let often: Vec<_> = late.iter().filter(|(_, noise, n)| *noise != Some(Noise::Box) && *n > 2 + minutes).collect();
     assert!(often.is_empty(), "{often:?}");
 }
 
