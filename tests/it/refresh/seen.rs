@@ -119,7 +119,11 @@ pub fn told<'l>(lines: impl IntoIterator<Item = &'l Value>) -> BTreeMap<String, 
 fn freshness_and_age_are_those_of_the_time_between_visits() {
     let page = Page {
         visits: vec![(0, 200), (10_000_000, 200), (20_000_000, 304)],
-        changes: vec![(4_000_000, ChangeKind::Changed), (8_000_000, ChangeKind::Changed), (25_000_000, ChangeKind::Gone)],
+        changes: vec![
+            (4_000_000, ChangeKind::Changed),
+            (8_000_000, ChangeKind::Changed),
+            (25_000_000, ChangeKind::Gone),
+        ],
     };
     assert_eq!(page.found(), [true, false]);
     let seen = Seen(BTreeMap::from([("http://h0.test/".to_owned(), page)]));

@@ -56,6 +56,6 @@ fn of_a_host_with_as_many_new_pages_as_visits_due_no_stretch_has_more_than_half_
         visits.windows(window).map(|stretch| stretch.iter().filter(|visit| **visit).count()).collect();
     let (fewest, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
     println!("of {window} pages {fewest} to {most} are visits, in {} stretches", counts.len());
-    // That visits are never too many hangs on nothing; that they are not too few, on the next turn being there within eight pages.
+    // That visits are never too many hangs on nothing; that they are not too few, on the next turn being there within four pages.
     assert!(*fewest >= least && *most <= window / 2 + TURN, "{fewest} to {most} of {window}");
 }

@@ -9,7 +9,7 @@ use lycosa::testweb::variant::Noise;
 use lycosa::testweb::{ChangeKind, TestWeb, TestWebConfig, Validators};
 use serde_json::Value;
 
-use super::seen::{Page, Seen, told};
+use super::seen::{Freshness, Page, Seen, told};
 use crate::cockpit::Desk;
 use crate::support::{Ended, Live, Sandbox, truth_any};
 
@@ -109,7 +109,13 @@ fn a_server_that_always_says_304_is_asked_for_everything_after_ten_of_them_and_i
         for (n, ((at, status), visit)) in page.visits.iter().zip(visits).enumerate() {
             assert_eq!(*status, if n % 11 == 0 { 200 } else { 304 }, "{url} {n}: {:?}", page.visits);
             let changed = *status == 200 && page.first_change(whole, *at).is_some();
-            let expected = if n == 0 { "first" } else if changed { "changed" } else { "unchanged" };
+            let expected = if n == 0 {
+                "first"
+            } else if changed {
+                "changed"
+            } else {
+                "unchanged"
+            };
             assert_eq!(visit, expected, "{url} {n}");
             whole = if *status == 200 { *at } else { whole };
         }
@@ -119,13 +125,14 @@ fn a_server_that_always_says_304_is_asked_for_everything_after_ten_of_them_and_i
 }
 
 #[test]
-fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_ever_more_seldom_and_those_that_change_are_not() {
+fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_ever_more_seldom_and_those_that_change_are_not()
+ {
     let config = TestWebConfig {
-        hosts: 2,
-        pages: 60,
+        hosts: 3,
+        pages: 24,
         noise: 0.5,
-        min_size: 12_000,
-        max_size: 14_000,
+        min_size: 8_000,
+        max_size: 9_000,
         validators: Validators::NewEtag,
         changes: Some(Duration::from_millis(300)),
         changes_spread: 8.0,
@@ -168,11 +175,15 @@ fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_eve
                 Some(Noise::Token) => &["markup"],
                 Some(Noise::Box) => &["little", "unchanged", "changed"],
             };
-            assert!(from_the_fifth.clone().all(|visit| expected.contains(&visit.as_str())), "{url} {noise:?}: {:?}", told[url]);
+            assert!(
+                from_the_fifth.clone().all(|visit| expected.contains(&visit.as_str())),
+                "{url} {noise:?}: {:?}",
+                told[url]
+            );
         }
     }
     println!("still: {still:?}, boxes {boxes}, called changed {news}; visits of them since: {late:?}");
-    assert!(still[0] > 5 && still[1] > 5, "{still:?}");
+    assert!(still[0] > 3 && still[1] > 3, "{still:?}");
     // One was planned before, and none comes sooner than after a minute.
     let often: Vec<_> = late.iter().filter(|(_, noise, n)| *noise != Some(Noise::Box) && *n > 2 + minutes).collect();
     assert!(often.is_empty(), "{often:?}");
@@ -197,7 +208,8 @@ fn what_is_gone_is_asked_for_three_times_more_and_what_is_back_by_then_is_told()
     let gone = |status: u16| status == 404 || status == 410;
     eventually(&live, "four requests of all that is gone for good", || {
         let seen = Seen::of(web);
-        let missing = seen.0.values().filter(|page| page.changes.last().is_some_and(|(_, kind)| *kind == ChangeKind::Gone));
+        let missing =
+            seen.0.values().filter(|page| page.changes.last().is_some_and(|(_, kind)| *kind == ChangeKind::Gone));
         let (mut all, mut n) = (true, 0);
         for page in missing {
             // One that was gone before it was ever there has no capture, and is an error like any other.
@@ -215,7 +227,8 @@ fn what_is_gone_is_asked_for_three_times_more_and_what_is_back_by_then_is_told()
         if first == 0 {
             continue;
         }
-        let row: Vec<u64> = page.visits[first..].iter().take_while(|(_, status)| gone(*status)).map(|(at, _)| *at).collect();
+        let row: Vec<u64> =
+            page.visits[first..].iter().take_while(|(_, status)| gone(*status)).map(|(at, _)| *at).collect();
         assert!(row.len() <= 4, "{url}: {row:?}");
         // Not earlier than after one, four and sixteen times the least interval, five per cent off.
         for (gap, times) in row.windows(2).map(|two| two[1] - two[0]).zip([1, 4, 16]) {
@@ -232,4 +245,36 @@ fn what_is_gone_is_asked_for_three_times_more_and_what_is_back_by_then_is_told()
         }
     }
     assert!(left > 3 && back.len() > 2, "{left} left, {} back", back.len());
+}
+
+/// Two minutes of a web of 50 hosts, the second of which is judged: what `refresh.cycle` says, and how fresh that kept it.
+fn two_minutes(cycle: &str) -> Freshness {
+    let web = TestWebConfig {
+        hosts: 50,
+        pages: 30,
+        noise: 0.1,
+        grow: 0.01,
+        vanish: 0.05,
+        changes: Some(Duration::from_secs(60)),
+        changes_spread: 1.5,
+        changes_from: Some(1_796_000_000), // the same changes for both, if not at the same moments
+        ..web()
+    };
+    let pace =
+        daemon(web).set("refresh.pace=2s").set("refresh.max_interval=60s").set(&format!("refresh.cycle={cycle}"));
+    let live = pace.start();
+    let (web, began) = (&pace.web, pace.web.shape_now().at_us);
+    eventually(&live, "two minutes", || web.shape_now().at_us > began + 120_000_000);
+    live.close();
+    Seen::of(web).freshness(began + 60_000_000, began + 120_000_000)
+}
+
+#[test]
+#[ignore = "four minutes: make soak-refresh"]
+fn what_adapts_keeps_more_fresh_than_one_cycle_for_all_that_makes_as_many_visits() {
+    let adapts = two_minutes("adapt");
+    let seconds = 1_500.0 * 60.0 / adapts.visits as f64;
+    let fixed = two_minutes(&format!("{}s", (seconds.round() as u64).max(1)));
+    println!("adapt: {adapts:?}\none cycle of {seconds:.1} s: {fixed:?}");
+    assert!(adapts.fresh > fixed.fresh, "{adapts:?} {fixed:?}");
 }
