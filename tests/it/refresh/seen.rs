@@ -104,12 +104,13 @@ impl Page {
     }
 }
 
-/// What `crawl.jsonl` says each visit of each URL brought, in their order.
+/// What `crawl.jsonl` says each visit of each URL brought, in their order; where it leaves that to the rest of the line, by its status.
 pub fn told<'l>(lines: impl IntoIterator<Item = &'l Value>) -> BTreeMap<String, Vec<String>> {
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in lines {
-        let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
-        told.entry(text("url")).or_default().push(text("visit"));
+        let gone = matches!(line["status"].as_u64(), Some(404 | 410));
+        let visit = line["visit"].as_str().unwrap_or(if gone { "gone" } else { "first" });
+        told.entry(line["url"].as_str().unwrap_or_default().to_owned()).or_default().push(visit.to_owned());
     }
     told
 }

@@ -9,7 +9,7 @@ use lycosa::testweb::variant::Noise;
 use lycosa::testweb::{ChangeKind, TestWeb, TestWebConfig, Validators};
 use serde_json::Value;
 
-use super::seen::{Seen, told};
+use super::seen::{Freshness, Page, Seen, told};
 use crate::cockpit::Desk;
 use crate::support::{Ended, Live, Sandbox, truth_any};
 
@@ -49,10 +49,12 @@ fn eventually(live: &Live<'_>, what: &str, mut is: impl FnMut() -> bool) {
     live.block(wait, what);
 }
 
-/// Waits until each page that was captured has been visited so often.
+/// Waits until each page that there was at first has been visited so often.
 fn until_visited(live: &Live<'_>, web: &TestWeb, times: usize) {
+    let first = truth(web.shape(), &truth_any());
     eventually(live, "visits of all pages", || {
-        Seen::of(web).0.values().filter(|page| !page.visits.is_empty()).all(|page| page.visits.len() >= times)
+        let seen = Seen::of(web);
+        first.iter().all(|url| seen.0.get(url).is_some_and(|page| page.visits.len() >= times))
     });
 }
 
@@ -65,11 +67,7 @@ fn each_change_is_met_and_told_for_what_it_is_and_what_comes_with_hubs_is_crawle
     let sandbox = daemon(TestWebConfig { grow: 0.1, validators: Validators::True, changes_spread: 0.7, ..web() });
     let live = sandbox.start();
     let web = &sandbox.web;
-    eventually(&live, "five visits of the first pages", || {
-        let seen = Seen::of(web);
-        let first = truth(web.shape(), &truth_any());
-        first.iter().all(|url| seen.0.get(url).is_some_and(|page| page.visits.len() >= 5))
-    });
+    until_visited(&live, web, 5);
     let now = web.shape_now();
     eventually(&live, "all that changed until now", || {
         let seen = Seen::of(web);
@@ -83,7 +81,7 @@ fn each_change_is_met_and_told_for_what_it_is_and_what_comes_with_hubs_is_crawle
     let asked = ended.asked();
     let strangers: Vec<&String> = asked.difference(&all).collect();
     assert!(strangers.is_empty(), "{strangers:?}");
-    assert!(all.iter().filter(|url| url.contains("/new/")).count() > 10, "{}", all.len());
+    assert!(all.iter().filter(|url| url.contains('-')).count() > 10, "{}", all.len());
     let (mut changes, mut same) = (0, 0);
     for (url, visits) in &told {
         assert_eq!(visits[0], "first", "{url}");
@@ -130,11 +128,11 @@ fn a_server_that_always_says_304_is_asked_for_everything_after_ten_of_them_and_i
 fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_ever_more_seldom_and_those_that_change_are_not()
  {
     let config = TestWebConfig {
-        hosts: 2,
-        pages: 60,
+        hosts: 3,
+        pages: 24,
         noise: 0.5,
-        min_size: 12_000,
-        max_size: 14_000,
+        min_size: 8_000,
+        max_size: 9_000,
         validators: Validators::NewEtag,
         changes: Some(Duration::from_millis(300)),
         changes_spread: 8.0,
@@ -148,35 +146,26 @@ fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_eve
     let desk = Desk::of(&live);
     let (status, answer) = desk.send("PATCH", "/api/v1/settings", r#"{"refresh.max_interval": "1h"}"#);
     assert_eq!(status, 200, "{answer}");
-    // Each has a row left from before.
-    let counts = |seen: &Seen| -> Vec<(String, usize)> {
-        seen.0.iter().map(|(url, page)| (url.clone(), page.visits.len())).collect()
-    };
-    let before = counts(&Seen::of(web));
-    eventually(&live, "a visit of each", || {
-        let seen = Seen::of(web);
-        before.iter().all(|(url, n)| seen.0[url].visits.len() > *n)
-    });
-    let (before, began) = (counts(&Seen::of(web)), web.shape_now().at_us);
+    let began = web.shape_now().at_us;
+    let since = |page: &Page| page.visits.iter().filter(|(at, _)| *at > began).count();
     let fast = |url: &str| {
         let (host, content) = number(web, url);
         web.shape().mean_gap_us(host, content).is_some_and(|gap| gap < 400_000)
     };
-    eventually(&live, "three visits of each that changes", || {
-        let seen = Seen::of(web);
-        before.iter().filter(|(url, _)| fast(url)).all(|(url, n)| seen.0[url].visits.len() >= n + 3)
+    eventually(&live, "four visits of each that changes", || {
+        Seen::of(web).0.iter().filter(|(url, _)| fast(url)).all(|(_, page)| since(page) >= 4)
     });
     drop(desk);
     let ended = live.close();
     let (seen, told) = (Seen::of(web), told(&lines(&ended)));
     let minutes = (web.shape_now().at_us - began).div_ceil(60_000_000) as usize;
     let (mut still, mut late, mut news, mut boxes) = ([0, 0], Vec::new(), 0, 0);
-    for (url, n) in &before {
-        let (page, (host, content)) = (&seen.0[url], number(web, url));
+    for (url, page) in &seen.0 {
+        let (host, content) = number(web, url);
         if page.changes.is_empty() {
             let noise = web.shape().noise(host, content);
             still[usize::from(noise.is_some())] += 1;
-            late.push((url, noise, page.visits.len() - n));
+            late.push((url, noise, since(page)));
             let from_the_fifth = told[url].iter().skip(4);
             news += from_the_fifth.clone().filter(|visit| *visit == "changed").count();
             boxes += usize::from(noise == Some(Noise::Box));
@@ -194,8 +183,9 @@ fn pages_with_clocks_tokens_and_boxes_and_such_with_ever_new_etags_are_asked_eve
         }
     }
     println!("still: {still:?}, boxes {boxes}, called changed {news}; visits of them since: {late:?}");
-    assert!(still[0] > 5 && still[1] > 5, "{still:?}");
-    let often: Vec<_> = late.iter().filter(|(_, noise, n)| *noise != Some(Noise::Box) && *n > 1 + minutes).collect();
+    assert!(still[0] > 3 && still[1] > 3, "{still:?}");
+    // One was planned before, and none comes sooner than after a minute.
+    let often: Vec<_> = late.iter().filter(|(_, noise, n)| *noise != Some(Noise::Box) && *n > 2 + minutes).collect();
     assert!(often.is_empty(), "{often:?}");
 }
 
@@ -255,4 +245,36 @@ fn what_is_gone_is_asked_for_three_times_more_and_what_is_back_by_then_is_told()
         }
     }
     assert!(left > 3 && back.len() > 2, "{left} left, {} back", back.len());
+}
+
+/// Two minutes of a web of 50 hosts, the second of which is judged: what `refresh.cycle` says, and how fresh that kept it.
+fn two_minutes(cycle: &str) -> Freshness {
+    let web = TestWebConfig {
+        hosts: 50,
+        pages: 30,
+        noise: 0.1,
+        grow: 0.01,
+        vanish: 0.05,
+        changes: Some(Duration::from_secs(60)),
+        changes_spread: 1.5,
+        changes_from: Some(1_796_000_000), // the same changes for both, if not at the same moments
+        ..web()
+    };
+    let pace =
+        daemon(web).set("refresh.pace=2s").set("refresh.max_interval=60s").set(&format!("refresh.cycle={cycle}"));
+    let live = pace.start();
+    let (web, began) = (&pace.web, pace.web.shape_now().at_us);
+    eventually(&live, "two minutes", || web.shape_now().at_us > began + 120_000_000);
+    live.close();
+    Seen::of(web).freshness(began + 60_000_000, began + 120_000_000)
+}
+
+#[test]
+#[ignore = "four minutes: make soak-refresh"]
+fn what_adapts_keeps_more_fresh_than_one_cycle_for_all_that_makes_as_many_visits() {
+    let adapts = two_minutes("adapt");
+    let seconds = 1_500.0 * 60.0 / adapts.visits as f64;
+    let fixed = two_minutes(&format!("{}s", (seconds.round() as u64).max(1)));
+    println!("adapt: {adapts:?}\none cycle of {seconds:.1} s: {fixed:?}");
+    assert!(adapts.fresh > fixed.fresh, "{adapts:?} {fixed:?}");
 }
