@@ -8,10 +8,12 @@ use crate::config::PrioritySection;
 use crate::crawl::live::Live;
 use crate::crawl::node::Node;
 use crate::crawl::ranks::{Asked, factors, is_visit};
+use crate::domain::credit::SEED;
 use crate::domain::priority::{Factors, Weight};
 use crate::domain::rank::{Order, Ranker};
-use crate::storage::StorageError;
-use crate::storage::values::{HostCounts, SeedValue, UrlState};
+use crate::storage::tables::Credit;
+use crate::storage::values::{CreditValue, HostCounts, SeedValue, UrlState};
+use crate::storage::{StorageError, read};
 
 /// The rank that the rules in force give a URL that waits, or would give one that nobody has found; none where ranks say nothing.
 pub(super) fn ranking(
@@ -31,18 +33,40 @@ pub(super) fn ranking(
     let own = seed.as_ref().filter(|_| entry.is_some_and(|entry| entry.seed && entry.origin.is_none()));
     let comes_last = matches!(record.state, Some(UrlState::Waiting { order, .. }) if Ranker::is_last(order));
     let factors = all(&live, &asked, host, &found, seed.as_ref());
+    let credit = by_credit(node, target, record)?;
     let because = match (comes_last, own.and_then(|seed| seed.rank), found.rank) {
         (true, ..) => "it comes after all others of its host, for the shape of its URL".to_owned(),
         (false, Some(rank), _) => format!("rank {rank}, as is said of this seed"),
         _ if ranker.order() != Order::Best => return Ok(None),
         (false, None, Some(rank)) => format!("rank {rank} outright, by {}", rule(&live, &found)),
-        (false, None, None) => in_words(ranker.rank_by(&found, entry.is_some_and(is_visit)), &found, &factors),
+        (false, None, None) => match credit {
+            Some((rank, held)) => {
+                let all = in_words(rank, &found, &factors).replace(&format!(": rank {rank}"), "");
+                format!("rank {rank} by link credit: it holds {held:.4} of what a seed brings, weighed by its {all}")
+            }
+            None => in_words(ranker.rank_by(&found, entry.is_some_and(is_visit)), &found, &factors),
+        },
     };
     let said = own.and_then(|seed| seed.rank);
     let visit = entry.is_some_and(is_visit);
-    let by_importance = ranker.rank_by(&found, visit);
+    let outright = found.rank.is_some();
+    let by_importance = match credit {
+        Some((rank, _)) if !outright => rank,
+        _ => ranker.rank_by(&found, visit),
+    };
     let rank = if comes_last { Ranker::last_place(0).rank } else { said.unwrap_or(by_importance) };
     Ok(Some(RankingView { rank, because, importance: found.importance(), factors }))
+}
+
+/// The rank of a URL that waits and what it holds, where link credit ranks.
+fn by_credit(node: &Node, target: &Target, record: &Record) -> Result<Option<(u8, f64)>, StorageError> {
+    let (Some(_), Some(UrlState::Waiting { rank, .. })) = (node.crawl.rules.credit(), record.state) else {
+        return Ok(None);
+    };
+    Ok(match read::get::<Credit>(&*node.storage, &target.key)? {
+        Some(CreditValue::Account { balance, .. }) => Some((rank, balance as f64 / SEED as f64)),
+        _ => None,
+    })
 }
 
 /// The factors that are not 1, multiplied.
