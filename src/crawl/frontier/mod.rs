@@ -271,9 +271,13 @@ impl Frontier {
         Ok(())
     }
 
+    fn store_is_busy(&self) -> bool {
+        self.node.mailboxes().store.meter.depth() > STORE_IS_BUSY
+    }
+
     /// What is due by the clock.
     fn times(&mut self) -> Result<()> {
-        if self.node.mailboxes().store.meter.depth() > STORE_IS_BUSY {
+        if self.store_is_busy() {
             return Ok(());
         }
         let node = self.node.clone();
@@ -282,14 +286,7 @@ impl Frontier {
             let rows = self.sitemaps_to_read(after)?;
             self.tell_of(rows, Change::ReadAgain);
         }
-        let date = node.clock.date();
-        let live = node.crawl.live();
-        if !live.settings.crawl.until_done && self.fronts.next_visit().is_some_and(|time| time <= date) {
-            let most = self.turns.most(live.settings.refresh.max_rate, now);
-            let hosts = self.fronts.visits_until(storage, date, most)?;
-            self.turns.taken(hosts.len());
-            self.tell_of(hosts, Change::Revisit);
-        }
+        self.visits()?;
         if lock(&node.crawl.progress.counters).nearer_to_queue() > 0 {
             let pages = self.fronts.next_nearer(storage)?;
             self.tell_of(pages, Change::FollowNearer); // none when the last are on their way
@@ -300,6 +297,19 @@ impl Frontier {
             }
             let due = self.fronts.due_until(storage, now)?;
             self.tell_of(due, Change::Promote);
+        }
+        Ok(())
+    }
+
+    /// Visits whose time has come.
+    fn visits(&mut self) -> Result<()> {
+        let node = self.node.clone();
+        let (live, date) = (node.crawl.live(), node.clock.date());
+        if !live.settings.crawl.until_done && self.fronts.next_visit().is_some_and(|time| time <= date) {
+            let most = self.turns.most(live.settings.refresh.max_rate, node.clock.now());
+            let hosts = self.fronts.visits_until(&*node.storage, date, most)?;
+            self.turns.taken(hosts.len());
+            self.tell_of(hosts, Change::Revisit);
         }
         Ok(())
     }
@@ -404,6 +414,10 @@ impl Handles<Committed> for Frontier {
             self.serve(news.at.host);
         }
         self.node.faults.pass("frontier.committed.after");
+        if !self.store_is_busy() {
+            let visits = self.visits(); // a host whose turn is over may have its next one at once
+            self.look_at(visits);
+        }
         self.activate();
     }
 }

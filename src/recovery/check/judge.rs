@@ -156,7 +156,7 @@ pub fn right_place(counts: &HostCounts, held: bool) -> Option<Place> {
 pub fn right_visit(counts: &HostCounts, held: bool) -> Option<UnixMillis> {
     let VisitCounts { rows, first, queued, owed, .. } = counts.visits;
     let new_wait = counts.queued_total() + counts.due > 0;
-    (rows > 0 && queued == 0 && !held && (owed == 0 || !new_wait)).then_some(first)
+    (rows > 0 && queued == 0 && !held && (owed <= VisitCounts::EARLY || !new_wait)).then_some(first)
 }
 
 /// What is counted of a whole crawl.

@@ -336,7 +336,7 @@ fn right_place(counts: &HostCounts, held: bool, counters: &mut Counters, ranker:
 /// When the first visit of a host is due: never while some are under way, or while new pages go first.
 pub(crate) fn right_visit(counts: &HostCounts, held: bool) -> Option<UnixMillis> {
     let VisitCounts { rows, first, queued, owed, .. } = counts.visits;
-    let new_first = owed > 0 && counts.queued_total() + counts.due > 0;
+    let new_first = owed > VisitCounts::EARLY && counts.queued_total() + counts.due > 0;
     (rows > 0 && queued == 0 && !new_first && !held).then_some(first)
 }
 

@@ -160,7 +160,8 @@ impl Ledger {
                 let first = first.unwrap_or(date); // too early does no harm: it is looked at once more
                 visits.first = row.visit.map_or(first, |put| put.min(first)); // what this batch put was not read
                 visits.queued += turn;
-                visits.owed = if turn > 0 || most == 0 { owed } else { 0 };
+                let left = if new_wait { visits.owed } else { 0 };
+                visits.owed = if turn > 0 || most == 0 { left.saturating_add(owed) } else { 0 };
             })?;
             done.again.extend((0..turn).map(|_| RequeueReason::Cycle));
             done.late.extend((turn > 0).then(|| date.since(counts.first)));

@@ -121,6 +121,10 @@ impl VisitRow {
 }
 
 impl VisitCounts {
+    /// The next turn of visits is prepared while a host still owes so many new pages, which it goes on owing: that takes a commit or two,
+    /// in which a host that is fast would have more new pages than it owed.
+    pub const EARLY: u32 = 4;
+
     /// By how much intervals are stretched.
     pub fn stretched(&self) -> f64 {
         f64::from(self.stretch.max(STRETCH_ONE)) / f64::from(STRETCH_ONE)

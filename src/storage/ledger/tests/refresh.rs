@@ -91,7 +91,7 @@ impl Bench {
             assert!(own.iter().all(|time| *time >= visits.first), "{visits:?} {own:?}");
             let row = hosts.iter().find(|key| key.host == host.host).map(|key| key.time);
             assert_eq!(row, visits.row);
-            let new_first = visits.owed > 0 && counts.queued_total() > 0;
+            let new_first = visits.owed > crate::storage::values::VisitCounts::EARLY && counts.queued_total() > 0;
             assert_eq!(row.is_some(), !own.is_empty() && queued == 0 && !new_first, "{visits:?}");
         }
     }
