@@ -30,7 +30,7 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools soak soak-index soak-memory fuzz bench profile check fmt fmt-check clippy deny dist clean \
+.PHONY: help run build setup test test-tools soak soak-index soak-refresh soak-memory fuzz bench profile check fmt fmt-check clippy deny dist clean \
 	features
 
 help: ## this list
@@ -78,6 +78,10 @@ soak-index: test-tools ## feed, index, search and exports, larger and killed mor
 	LYCOSA_SCALE=$(SCALE) LYCOSA_READERS=$(READERS)/bin/python LYCOSA_DOCS=$(DOCS) \
 		cargo test $(CHECKED) --test it -- --nocapture --test-threads 1 --include-ignored known_items:: \
 		feed::who_follows index:: search::what_is_quoted export::each_format export_derived:: mirror:: sinks:: corpus::changed
+
+soak-refresh: test-tools ## visits: a host with 10,000 new pages and 10,000 visits, and 50 hosts that change
+	config/build.sh cargo test $(CHECKED) --test it --no-run
+	LYCOSA_SCALE=2 cargo test $(CHECKED) --test it -- --nocapture --test-threads 1 --include-ignored refresh::
 
 # Which target is fuzzed and for how long; without one they are listed. What is found new stays beside the build.
 TARGET ?=

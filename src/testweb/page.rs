@@ -113,7 +113,7 @@ fn body(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], size: usize, broke
     // A change makes every third piece of the text another, and the news.
     let draw = |index: u32| match version {
         0 => page.shape.dice.draw(Salt::Text, host, content, index),
-        _ if index % 3 != 0 => page.shape.dice.draw(Salt::Text, host, content, index),
+        _ if !index.is_multiple_of(3) => page.shape.dice.draw(Salt::Text, host, content, index),
         version => page.shape.dice.draw_at(Salt::Text, (host, content), version, index),
     };
     let _ = write!(out, "<h1>Page {content} of h{host}.test</h1>\n<p>");

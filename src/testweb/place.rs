@@ -62,7 +62,7 @@ pub enum Place {
     Unlinked(u32),
     /// `/sitemap-index.xml`, and what it names.
     Map(Map),
-    /// `/new/7/3`: the third page that came with page 7, a hub that grows.
+    /// `/p/7-3`: the third page that came with page 7, a hub that grows.
     New {
         /// The hub.
         page: u32,
@@ -137,10 +137,6 @@ impl Place {
             }
             "text" => number(rest.strip_suffix(".txt")?).map(Self::Text),
             "unlinked" => number(rest).map(Self::Unlinked),
-            "new" => {
-                let (page, nth) = rest.split_once('/')?;
-                Some(Self::New { page: number(page)?, nth: number(nth)? })
-            }
             "never" => number(rest).map(Self::Never),
             "trap" => find_trap(rest),
             _ => number(path.strip_prefix(words::PATH)?).map(Self::Word),
@@ -166,7 +162,7 @@ impl fmt::Display for Place {
             Self::Text(number) => write!(f, "/text/{number}.txt"),
             Self::Unlinked(number) => write!(f, "/unlinked/{number}"),
             Self::Map(map) => f.write_str(map.as_str()),
-            Self::New { page, nth } => write!(f, "/new/{page}/{nth}"),
+            Self::New { page, nth } => write!(f, "/p/{page}-{nth}"),
             Self::Never(number) => write!(f, "/never/{number}"),
             Self::Calendar { year, month } => write!(f, "/trap/calendar?y={year}&m={month}"),
             Self::Session(number) => write!(f, "/trap/session/{number}"),
@@ -185,6 +181,9 @@ fn find_page(rest: &str) -> Option<Place> {
         let number = number(digits)?;
         let gbk = [false, true].into_iter().find(|gbk| words::encoded(number, *gbk) == word)?;
         return Some(Place::Find { number, gbk });
+    }
+    if let Some((page, nth)) = rest.split_once('-') {
+        return Some(Place::New { page: number(page)?, nth: number(nth)? });
     }
     number(rest).filter(|number| *number > 0).map(|number| Place::Page { number, query: false })
 }
