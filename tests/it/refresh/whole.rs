@@ -71,7 +71,8 @@ fn each_change_is_met_and_told_for_what_it_is_and_what_comes_with_hubs_is_crawle
     let now = web.shape_now();
     eventually(&live, "all that changed until now", || {
         let seen = Seen::of(web);
-        seen.unmet(now.at_us).is_empty() && truth(&now, &truth_any()).iter().all(|url| !seen.0[url].visits.is_empty())
+        let asked = |url: &String| seen.0.get(url).is_some_and(|page| !page.visits.is_empty());
+        seen.unmet(now.at_us).is_empty() && truth(&now, &truth_any()).iter().all(asked)
     });
     let ended = live.close();
     ended.assert_polite();
