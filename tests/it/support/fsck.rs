@@ -13,7 +13,7 @@ use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueK
 use lycosa::storage::tables::{self, Table};
 use lycosa::storage::values::{
     Counters, CreditState, CreditValue, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place,
-    QueueEntry, UrlState,
+    QueueEntry, UrlState, VisitCounts,
 };
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
