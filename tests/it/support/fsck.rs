@@ -246,7 +246,7 @@ impl Found {
             if first.get(&at.host).is_some_and(|first| *first < visits.first) {
                 self.wrong("a visit before the first", (at, visits));
             }
-            let new_first = visits.owed > 4 && counts.queued_total() + counts.due > 0;
+            let new_first = visits.owed > VisitCounts::EARLY && counts.queued_total() + counts.due > 0;
             let wanted = visits.rows > 0 && visits.queued == 0 && !new_first && !self.held.contains(&at.host_at());
             self.same("I9: a host's row of visits", hosts.get(&at.host).copied(), wanted.then_some(visits.first));
             self.same("I9: as its counts say", visits.row, hosts.get(&at.host).copied());
