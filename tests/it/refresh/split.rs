@@ -15,7 +15,7 @@ fn of_a_host_with_as_many_new_pages_as_visits_due_no_stretch_has_more_than_half_
     // The large one waits less, and has the stretches of a thousand.
     let (pages, window, gap, least) = match scale() {
         1 => (200, 100, "20ms", 100 / 4),
-        _ => (10_000, 1_000, "5ms", 1_000 / 2 - TURN),
+        _ => (10_000, 1_000, "5ms", 1_000 * 2 / 5),
     };
     let more = Arc::new(AtomicBool::new(false));
     let known = more.clone();
@@ -40,7 +40,9 @@ fn of_a_host_with_as_many_new_pages_as_visits_due_no_stretch_has_more_than_half_
     let (status, answer) = desk.send("PATCH", "/api/v1/settings", r#"{"refresh.cycle": "1s"}"#);
     assert_eq!(status, 200, "{answer}");
     assert_eq!(desk.send("POST", "/api/v1/schedule/reschedule", "").0, 202);
-    live.until("all new pages", |s| s.done as usize >= 2 * pages + 2);
+    for part in 1..=10 {
+        live.until("a tenth of the new pages", |s| s.done as usize >= pages + 2 + pages * part / 10);
+    }
     drop(desk);
     live.close();
     let asked = site.asked();
@@ -56,6 +58,7 @@ fn of_a_host_with_as_many_new_pages_as_visits_due_no_stretch_has_more_than_half_
         visits.windows(window).map(|stretch| stretch.iter().filter(|visit| **visit).count()).collect();
     let (fewest, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
     println!("of {window} pages {fewest} to {most} are visits, in {} stretches", counts.len());
-    // That visits are never too many hangs on nothing; that they are not too few, on the next turn being there within four pages.
+    // That visits are never too many hangs on nothing. That they are not too few hangs on the next turn being there within four pages: what a
+    // busy machine takes longer is lost to the visits.
     assert!(*fewest >= least && *most <= window / 2 + TURN, "{fewest} to {most} of {window}");
 }

@@ -9,7 +9,7 @@ use lycosa::testweb::variant::Noise;
 use lycosa::testweb::{ChangeKind, TestWeb, TestWebConfig, Validators};
 use serde_json::Value;
 
-use super::seen::{Freshness, Page, Seen, told};
+use super::seen::{Page, Seen, told};
 use crate::cockpit::Desk;
 use crate::support::{Ended, Live, Sandbox, truth_any};
 
@@ -246,36 +246,4 @@ fn what_is_gone_is_asked_for_three_times_more_and_what_is_back_by_then_is_told()
         }
     }
     assert!(left > 3 && back.len() > 2, "{left} left, {} back", back.len());
-}
-
-/// Two minutes of a web of 50 hosts, the second of which is judged: what `refresh.cycle` says, and how fresh that kept it.
-fn two_minutes(cycle: &str) -> Freshness {
-    let web = TestWebConfig {
-        hosts: 50,
-        pages: 30,
-        noise: 0.1,
-        grow: 0.01,
-        vanish: 0.05,
-        changes: Some(Duration::from_secs(60)),
-        changes_spread: 1.5,
-        changes_from: Some(1_796_000_000), // the same changes for both, if not at the same moments
-        ..web()
-    };
-    let pace =
-        daemon(web).set("refresh.pace=2s").set("refresh.max_interval=60s").set(&format!("refresh.cycle={cycle}"));
-    let live = pace.start();
-    let (web, began) = (&pace.web, pace.web.shape_now().at_us);
-    eventually(&live, "two minutes", || web.shape_now().at_us > began + 120_000_000);
-    live.close();
-    Seen::of(web).freshness(began + 60_000_000, began + 120_000_000)
-}
-
-#[test]
-#[ignore = "four minutes: make soak-refresh"]
-fn what_adapts_keeps_more_fresh_than_one_cycle_for_all_that_makes_as_many_visits() {
-    let adapts = two_minutes("adapt");
-    let seconds = 1_500.0 * 60.0 / adapts.visits as f64;
-    let fixed = two_minutes(&format!("{}s", (seconds.round() as u64).max(1)));
-    println!("adapt: {adapts:?}\none cycle of {seconds:.1} s: {fixed:?}");
-    assert!(adapts.fresh > fixed.fresh, "{adapts:?} {fixed:?}");
 }
