@@ -225,6 +225,9 @@ impl sections::ScheduleSection {
             },
         };
         let (from, until) = (date("from", &self.from)?, date("until", &self.until)?);
+        if from.zip(until).is_some_and(|(from, until)| from >= until) {
+            return Err(("until", "lies before `from`, so the rule never holds".to_owned()));
+        }
         let (hosts, types, tags) = (self.hosts.clone(), self.types.clone(), self.tags.clone());
         let chosen = Chosen { urls, hosts, types, tags, from, until };
         let Self { cycle, min, max, weight, heed, .. } = self.clone();

@@ -23,7 +23,7 @@ pub enum StoredError {
     Storage(#[from] StorageError),
     /// It has no record.
     #[error(
-        "the settings left this page out of the archive (store.skip_types, store.statuses), or its first copy is not known"
+        "the settings left this page out of the archive (store.skip_types, store.statuses, dedup.near_store), or its first copy is not known"
     )]
     Nowhere,
     /// Its record cannot be read.

@@ -130,7 +130,7 @@ impl Ranker {
     pub fn visit_place(&self, depth: u16, seq: u64) -> Place {
         match self.order {
             Order::Breadth => self.place(0, None, seq),
-            Order::Depth | Order::Mixed => self.place(depth, None, seq),
+            Order::Depth | Order::Mixed => Place { rank: 0, order: counted(VISITED, seq) },
             Order::Best => {
                 let rank = self.rank_of(self.importance(depth)).min(Self::WORST_OF_VISITS);
                 Place { rank, order: counted(VISITED, seq) }

@@ -27,7 +27,7 @@ const MOST_METADATA: u64 = (2 * MAX_OUTLINK_BYTES + MAX_TEXT_BYTES) as u64;
 
 /// Why there is no record.
 pub(super) const NOT_KEPT: &str =
-    "no record of it was kept (store.skip_types, store.statuses), or its first copy is not known";
+    "no record of it was kept (store.skip_types, store.statuses, dedup.near_store), or its first copy is not known";
 
 /// The folder that is exported.
 pub struct Source<'s> {

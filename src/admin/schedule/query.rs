@@ -43,7 +43,10 @@ pub(in crate::admin) fn of(node: &Node, key: SeenKey) -> std::result::Result<Opt
     let captures = read::scan::<Pages>(&*node.storage, &KeyRange::captures(key), CAPTURES)?;
     let changes = captures.iter().filter(|(_, page)| page.visit == Visit::Changed).count();
     let until_done = node.crawl.live().settings.crawl.until_done;
-    let answer = sentence(&scheduled, (captures.len(), changes), (date, until_done));
+    let mut answer = sentence(&scheduled, (captures.len(), changes), (date, until_done));
+    if node.crawl.orders.holds(&key.host) {
+        answer += " Nothing of its host is asked for now, as the operator said.";
+    }
     let Scheduled { next, last, cycle, by, habit, weight, stretch, .. } = scheduled;
     Ok(Some(ScheduleView {
         answer,
@@ -84,7 +87,11 @@ fn sentence(s: &Scheduled, (visits, changes): (usize, usize), (date, until_done)
                 counted(tries.into(), "visit"),
                 iso(s.last)
             ),
-            Ended::Done => "It is not visited again: sitemaps are read by sitemaps.revisit.".to_owned(),
+            Ended::Done if s.sitemap => "It is not visited again: sitemaps are read by sitemaps.revisit.".to_owned(),
+            Ended::Done => format!(
+                "No visit is planned yet, for it was fetched before its cycle became {} ({by}): `lycosa ctl schedule again` reckons them.",
+                s.cycle
+            ),
         };
     };
     let when = match next > date {

@@ -102,7 +102,7 @@ fn one(mut answer: Value) -> String {
             let sentence = schedule.remove("answer").unwrap_or_default();
             format!("{}\n\n{}", cell(&sentence), facts(&Value::Object(schedule)))
         }
-        _ => "It is not visited again: it waits for its first visit, was turned away, or never was answered.\n"
+        _ => "Nothing is planned: it waits in its queue now, was turned away, or never was answered; `lycosa ctl explain URL` says which.\n"
             .to_owned(),
     }
 }

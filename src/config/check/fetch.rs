@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Checked, accepted, ensure, not_none, positive, within, within_if};
+use crate::base::units::format_duration;
 use crate::config::sections::*;
 use crate::content::extract::RuleError;
 use crate::domain::found_as::DEEPEST_NESTING;
@@ -84,7 +85,7 @@ pub(super) fn check_refresh(refresh: &RefreshSection) -> Checked {
         ensure(value >= least, key, || "must be at least 1s".into())?;
     }
     ensure(refresh.max_interval >= refresh.min_interval, "refresh.max_interval", || {
-        format!("is below refresh.min_interval, {}", humantime::format_duration(refresh.min_interval))
+        format!("is below refresh.min_interval, {}", format_duration(refresh.min_interval))
     })?;
     ensure((0.0..=1.0).contains(&refresh.share), "refresh.share", || "lies between 0 and 1".into())?;
     let rated = refresh.max_rate.is_none_or(|rate| rate.is_finite() && rate > 0.0);

@@ -123,14 +123,19 @@ impl FrontierSection {
 #[serde(default, deny_unknown_fields)]
 pub struct PrioritySection {
     /// Regular expressions over the whole URL, like those of `scope.include`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub urls: Vec<String>,
     /// Hosts: `example.org`, or `*.example.org` for every host below.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// What the page's seed is called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Their importance is multiplied with this: 0.01 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<Weight>,
     /// Their rank, whatever their importance: 0 comes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u8>,
 }
 

@@ -16,14 +16,17 @@ impl Turns {
     /// How many turns may begin now; all without a bound.
     pub fn most(&mut self, rate: Option<f64>, now: UnixMillis) -> usize {
         let since = self.at.replace(now).map_or(0.0, |at| now.since(at).as_secs_f64());
-        let Some(rate) = rate else { return usize::MAX };
+        let Some(rate) = rate else {
+            self.left = 0.0;
+            return usize::MAX;
+        };
         self.left = (self.left + since * rate).min((BURST * rate).max(1.0));
         self.left.max(0.0) as usize
     }
 
     /// So many began.
     pub fn taken(&mut self, turns: usize) {
-        self.left -= turns as f64;
+        self.left = (self.left - turns as f64).max(0.0);
     }
 }
 

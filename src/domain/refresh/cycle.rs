@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::interval::Pace;
 use super::rate::Rate;
 use crate::base::time::UnixMillis;
+use crate::base::units::format_duration;
 
 /// When a page is visited again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,14 +90,12 @@ impl FromStr for Cycle {
         match *words.as_slice() {
             ["off"] => Ok(Self::Off),
             ["adapt"] => Ok(Self::Adapt),
-            ref words if words.len() == FIELDS || words.len() == FIELDS + 1 => clock(text, words).map(Self::At),
-            _ => {
-                let every = humantime::parse_duration(text).map_err(|_| CycleError::Unknown(text.to_owned()))?;
-                if every < Duration::from_secs(1) {
-                    return Err(CycleError::Short(text.to_owned()));
-                }
-                Ok(Self::Every(every))
-            }
+            ref words => match humantime::parse_duration(text) {
+                Ok(every) if every < Duration::from_secs(1) => Err(CycleError::Short(text.to_owned())),
+                Ok(every) => Ok(Self::Every(every)),
+                Err(_) if words.len() == FIELDS || words.len() == FIELDS + 1 => clock(text, words).map(Self::At),
+                Err(_) => Err(CycleError::Unknown(text.to_owned())),
+            },
         }
     }
 }
@@ -124,7 +123,7 @@ impl std::fmt::Display for Cycle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Off => f.write_str("off"),
-            Self::Every(every) => write!(f, "{}", humantime::format_duration(*every)),
+            Self::Every(every) => f.write_str(&format_duration(*every)),
             Self::At(clock) => f.write_str(&clock.text),
             Self::Adapt => f.write_str("adapt"),
         }
@@ -188,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_cycle_is_written_as_it_is_read() {
-        for text in ["off", "adapt", "6h", "1day 12h", "30 6 * * 1-5 Asia/Shanghai", "*/10 * * * *"] {
+        for text in ["off", "adapt", "6h", "36h", "45d", "400d", "90s", "30 6 * * 1-5 Asia/Shanghai", "*/10 * * * *"] {
             assert_eq!(text.parse::<Cycle>().unwrap().to_string(), text);
         }
         for (text, part) in [

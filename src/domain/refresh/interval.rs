@@ -15,13 +15,13 @@ pub const WEIGHTS: std::ops::RangeInclusive<f64> = 0.0625..=16.0;
 pub const MOST_LINKS: f64 = 7.0;
 /// An interval is up to so much longer or shorter, by the URL's key: pages found together do not come due together for ever.
 const SPREAD: f64 = 0.05;
-/// The stretch of a host grows by at most this part at a look, as late as its visits are, and shrinks by that part while none is late.
+/// The stretch of a host grows by at most this part at a look, as late as its visits are, and shrinks by this part while none is late.
 const STRETCHED: f64 = 0.5;
-const LET_GO: f64 = 0.05;
+const LET_GO: f64 = 0.1;
 /// Visits are late when they come later than this part of the mean interval.
 const LATE: f64 = 0.02;
 /// Most that a host is stretched.
-pub const MOST_STRETCH: f64 = 1_000.0;
+pub const MOST_STRETCH: f64 = 64.0;
 
 /// Within what an interval lies, and its price.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

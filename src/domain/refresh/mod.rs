@@ -146,6 +146,14 @@ impl Refresh {
             && self.rules.iter().all(|rule| matches!(rule.cycle, None | Some(Cycle::Off)))
     }
 
+    /// The greatest interval of pages whose intervals can be stretched; none where none can.
+    pub fn stretches(&self) -> Option<Duration> {
+        let adapts = |cycle: &Cycle| *cycle == Cycle::Adapt;
+        let by_rule = self.rules.iter().filter(|rule| rule.cycle.as_ref().is_some_and(adapts));
+        let of_rules = by_rule.map(|rule| rule.max.unwrap_or(self.pace.max)).max();
+        of_rules.into_iter().chain((adapts(&self.cycle) || self.of_seeds).then_some(self.pace.max)).max()
+    }
+
     /// What holds for a page at this date.
     pub fn plan<'r>(&'r self, about: &About<'r>, date: UnixMillis) -> Plan<'r> {
         let Self { pace, heed, rules, .. } = self;

@@ -153,7 +153,9 @@ impl Ledger {
             if counts.row != Some(key.time) || self.hosts.orders(txn, at)?.holds() {
                 continue; // told before, or nothing is fetched of it
             }
-            self.hosts.with(txn, at, |row| row.counts.visits.look(date))?;
+            if let Some(most) = self.rules.refresh.stretches() {
+                self.hosts.with(txn, at, |row| row.counts.visits.look(date, most))?;
+            }
             let new_wait = self.hosts.queued(txn, at)? > 0;
             let (most, owed) = self.rules.refresh.turn(AT_A_TIME.saturating_sub(counts.queued), new_wait);
             let (turn, first) = self.turn(txn, at, most, date)?;
@@ -180,6 +182,8 @@ impl Ledger {
         date: UnixMillis,
     ) -> Result<(u32, Option<UnixMillis>)> {
         let rows = txn.stored::<Visits>(&KeyRange::host_crawl(at.crawl(self.rules.crawl)), most as usize + 1)?;
+        // Behind as many as were asked for there may be more, none of them earlier than the last of these.
+        let behind = rows.last().filter(|_| rows.len() > most as usize).map(|(row, _)| row.time);
         let mut turn = 0;
         for (row, _) in rows {
             if txn.get::<Visits>(&row)?.is_none() {
@@ -190,7 +194,7 @@ impl Ledger {
             }
             turn += u32::from(self.visit_now(txn, &row, date)?);
         }
-        Ok((turn, None))
+        Ok((turn, behind))
     }
 
     /// Queues a page whose row says that its time has come, unless by the rules of today it has not: then its row moves, or goes.

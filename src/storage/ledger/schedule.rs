@@ -18,7 +18,7 @@ pub(super) struct Page<'p> {
     mime: Option<&'p str>,
     origin: Option<&'p str>,
     depth: u16,
-    sitemap: bool,
+    pub sitemap: bool,
 }
 
 impl<'p> Page<'p> {
@@ -102,6 +102,8 @@ pub struct Scheduled {
     pub cycle: String,
     /// Who says so.
     pub by: By,
+    /// It is a sitemap: it has a cycle of its own.
+    pub sitemap: bool,
     /// What is known of its changes.
     pub habit: Habit,
     /// Its weight, with all factors.
@@ -145,12 +147,13 @@ impl LedgerRules {
         let Some(last) = Last::of(txn, seen)? else { return Ok(None) };
         let counts = txn.get::<HostCounts>(&seen.host_crawl())?.unwrap_or_default();
         let stretch = counts.visits.stretched();
-        let (_, habit, (visited, ended)) = last.parts();
+        let (page, habit, (visited, ended)) = last.parts();
+        let sitemap = page.sitemap;
         let seed = self.seed_of(txn, last.parts().0)?;
         let reckoned = self.schedule(txn, (seen, seed.as_ref()), last.parts(), (stretch, date))?;
         let Reckoned { weight, cycle, by, .. } = reckoned;
         let (next, cycle) = (last.next(), cycle.to_string());
-        Ok(Some(Scheduled { next, last: visited, ended, cycle, by, habit: *habit, weight, stretch }))
+        Ok(Some(Scheduled { next, last: visited, ended, cycle, by, sitemap, habit: *habit, weight, stretch }))
     }
 
     /// What was said of the seed that a page goes back to, where visits can depend on it.

@@ -139,10 +139,12 @@ impl VisitCounts {
     }
 
     /// Its time has come at `date`: how late it is says by how much more is wanted than can be had.
-    pub fn look(&mut self, date: UnixMillis) {
+    /// `most`: the greatest interval that there is.
+    pub fn look(&mut self, date: UnixMillis, most: Duration) {
         let mean = self.mean_interval();
         if date.since(self.looked) >= look_again_after(mean) {
-            let stretch = stretched(self.stretched(), date.since(self.first), mean);
+            let late = if mean < most.mul_f64(0.9) { date.since(self.first) } else { Duration::ZERO }; // longer helps no more
+            let stretch = stretched(self.stretched(), late, mean);
             (self.stretch, self.looked) = ((stretch * f64::from(STRETCH_ONE)).round() as u32, date);
         }
     }

@@ -171,7 +171,7 @@ fn done(e: &Explanation) -> String {
     };
     let place = match &page.warc {
         Some(warc) => format!("its record is in {} at {}", warc.file, warc.offset),
-        None => "the settings leave it out of the archive (store.skip_types, store.statuses)".into(),
+        None => "the settings leave it out of the archive (store.skip_types, store.statuses, dedup.near_store)".into(),
     };
     format!("Crawled at {when} with status {status}: {what}; {place}.")
 }
