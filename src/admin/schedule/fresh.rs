@@ -12,11 +12,12 @@ use crate::admin::commit::{chunks, reading};
 use crate::admin::jobs::JobView;
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
-use crate::domain::refresh::{About, Rate};
-use crate::domain::url::PageUrl;
+use crate::domain::refresh::Rate;
 use crate::storage::keys::{KeyRange, SeenKey};
+use crate::storage::ledger::Scheduled;
 use crate::storage::read;
 use crate::storage::tables::Pages;
+use crate::storage::txn::Txn;
 use crate::storage::values::{PageRecord, UrlState};
 
 const CHUNK: usize = 256;
@@ -46,7 +47,7 @@ struct Sum {
 
 fn work(node: &Node, job: &Job) -> Result<Value, JobError> {
     let date = node.clock.date();
-    let refresh = node.crawl.live().settings.refresh_rules();
+    let rules = node.crawl.rules.ledger(node);
     let mut sums: BTreeMap<(u8, String), Sum> = BTreeMap::new();
     let mut last: Option<SeenKey> = None;
     for rows in chunks::<Pages>(&*node.storage, job, KeyRange::all(), CHUNK) {
@@ -59,14 +60,13 @@ fn work(node: &Node, job: &Job) -> Result<Value, JobError> {
             .collect();
         let keys: Vec<SeenKey> = newest.iter().map(|(seen, _)| *seen).collect();
         let states = reading(job, || read::seen_states(&*node.storage, &keys))?;
-        for ((_, page), state) in newest.into_iter().zip(states) {
+        for ((seen, page), state) in newest.into_iter().zip(states) {
             if !matches!(state, Some(UrlState::Done { captured, .. }) if captured == page.fetched) {
                 continue;
             }
-            let host = PageUrl::from_canonical(&page.url).map(|url| url.host().to_owned()).unwrap_or_default();
-            let about = About { url: &page.url, host: &host, mime: page.mime.as_deref(), ..About::default() };
-            let plan = refresh.plan(&about, date);
-            let rule = format!("{}: {}", plan.by, plan.cycle);
+            let scheduled = reading(job, || rules.schedule_of(&Txn::new(&*node.storage), seen, date))?;
+            let Some(Scheduled { by, cycle, .. }) = scheduled else { continue };
+            let rule = format!("{by}: {cycle}");
             let depth =
                 if page.depth < DEPTHS { format!("depth {}", page.depth) } else { format!("depth {DEPTHS} and more") };
             let since = date.since(page.fetched).as_secs_f64();

@@ -314,6 +314,16 @@ fn credit(mut view: Value) -> String {
     if sums.is_null() {
         return "link credit is off (frontier.credit)\n".to_owned();
     }
+    let digits = |value: &mut Value| {
+        if let (Some(number), true) = (value.as_f64(), value.is_f64()) {
+            *value = format!("{number:.6}").into();
+        }
+    };
+    let mut sums = sums;
+    sums.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut).for_each(digits);
+    for page in view.get_mut("richest").and_then(Value::as_array_mut).into_iter().flatten() {
+        page.get_mut("credit").into_iter().for_each(digits);
+    }
     let richest: Vec<&Value> = view.get("richest").and_then(Value::as_array).into_iter().flatten().collect();
     let pages = if richest.is_empty() { String::new() } else { format!("\n{}", table(&richest, RICHEST)) };
     facts(&sums) + &pages

@@ -172,6 +172,25 @@ fn pages_that_go_back_to_a_seed_with_a_cycle_come_back_though_cycles_are_off() {
 }
 
 #[test]
+fn of_pages_that_are_all_due_the_next_turn_begins_with_the_first_that_is_left_whatever_went_in_the_same_batch() {
+    let mut bench = refreshing("1h");
+    let urls: Vec<_> = (0..60).map(|n| bench.find(&format!("http://h.test/{n}"), 1)).collect();
+    urls.iter().zip(0..).for_each(|(url, n)| _ = bench.visit(url, 1_000 + n * 60_000, 1));
+    let captured = |url: &NewUrl| match bench.state(url) {
+        Some(UrlState::Done { captured, .. }) => bench.ledger.seen_key(&url.url).page(captured),
+        other => panic!("{other:?}"),
+    };
+    let again = Change::FetchAgain(urls.iter().take(3).map(captured).collect());
+    let changes = [again, Change::Revisit(bench.hosts_due())];
+    bench.write(|ledger, txn| {
+        for change in &changes {
+            ledger.apply(txn, change, UnixMillis(9 * HOUR), &|_| false).unwrap();
+        }
+    });
+    bench.is_sound();
+}
+
+#[test]
 fn other_rules_and_back_leave_every_row_as_it_was_and_nothing_is_queued() {
     let mut bench = refreshing("adapt");
     let urls: Vec<_> = (0..40).map(|n| bench.find(&format!("http://h{}.test/{n}", n % 3), n % 6)).collect();
