@@ -187,7 +187,7 @@ impl Queue {
         let best = *ready.first()?;
         self.taken += 1;
         let mut rank = best;
-        if self.taken % 8 == 0 && ready.len() > 1 {
+        if self.taken.is_multiple_of(8) && ready.len() > 1 {
             rank = ready.iter().copied().find(|rank| *rank > best && *rank > self.lower).unwrap_or(ready[1]);
             self.lower = rank;
         }
