@@ -23,7 +23,7 @@ fn daemon(site: &Site, cycle: &str) -> Sandbox {
 }
 
 #[test]
-fn a_page_is_visited_by_the_cycle_of_its_seed_for_as_long_as_it_is_there_and_its_new_links_are_followed() {
+fn a_page_is_visited_by_its_cycle_for_as_long_as_it_is_there_and_its_new_links_are_followed() {
     let shown = Arc::new(AtomicUsize::new(0));
     let known = shown.clone();
     let site = Site::http(move |_, path| match path {
@@ -35,9 +35,7 @@ fn a_page_is_visited_by_the_cycle_of_its_seed_for_as_long_as_it_is_there_and_its
         "/robots.txt" => none(),
         _ => html(&format!("<p>the page {path}")),
     });
-    let sandbox = daemon(&site, "off")
-        .set("crawl.seeds=[{url=\"http://a.test/\", cycle=\"1s\"}]")
-        .set("schedule=[{urls=[\"/still\"], cycle=\"1h\"}]");
+    let sandbox = daemon(&site, "1s").set("schedule=[{urls=[\"/still\"], cycle=\"1h\"}]");
     let live = sandbox.start();
     live.until("second visits", |_| times(&site, "/") > 1 && times(&site, "/gone") > 1);
     shown.store(2, Ordering::SeqCst);
