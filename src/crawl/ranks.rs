@@ -7,7 +7,6 @@ use super::live::Live;
 use super::node::Node;
 use crate::domain::priority::{Factors, Page, quality};
 use crate::domain::rank::{Order, Place, Ranker};
-use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::read;
@@ -30,11 +29,6 @@ impl<'a> Asked<'a> {
     pub fn of(url: &'a PageUrl, entry: &'a QueueEntry) -> Self {
         Self { url, depth: entry.depth, origin: entry.origin.as_deref(), priority: entry.priority }
     }
-}
-
-/// Whether a URL waits because its page is visited again.
-pub fn is_visit(entry: &QueueEntry) -> bool {
-    entry.again.is_some_and(|last| last.why == RequeueReason::Cycle)
 }
 
 /// The factors of a URL, and what was said of its seed. `host`: what is counted of its host.
@@ -103,7 +97,7 @@ impl<'n> Places<'n> {
             return Ok(false);
         }
         let (ranker, most) = (&self.node.crawl.rules.ranker, self.live.settings.max_depth());
-        let (visit, number) = (is_visit(entry), Ranker::number_of(key.order));
+        let (visit, number) = (entry.is_visit(), Ranker::number_of(key.order));
         let place = match visit {
             true => ranker.visit_place(entry.depth, number),
             false => ranker.place(entry.depth, entry.reach().left(most), number),

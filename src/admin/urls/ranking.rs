@@ -7,12 +7,12 @@ use crate::admin::find::{Record, Target};
 use crate::config::PrioritySection;
 use crate::crawl::live::Live;
 use crate::crawl::node::Node;
-use crate::crawl::ranks::{Asked, factors, is_visit};
+use crate::crawl::ranks::{Asked, factors};
 use crate::domain::credit::SEED;
 use crate::domain::priority::{Factors, Weight};
 use crate::domain::rank::{Order, Ranker};
 use crate::storage::tables::Credit;
-use crate::storage::values::{CreditValue, HostCounts, SeedValue, UrlState};
+use crate::storage::values::{CreditValue, HostCounts, QueueEntry, SeedValue, UrlState};
 use crate::storage::{StorageError, read};
 
 /// The rank that the rules in force give a URL that waits, or would give one that nobody has found; none where ranks say nothing.
@@ -24,6 +24,7 @@ pub(super) fn ranking(
 ) -> Result<Option<RankingView>, StorageError> {
     let (live, ranker) = (node.crawl.live(), &node.crawl.rules.ranker);
     let entry = record.entry.as_ref();
+    let visit = entry.is_some_and(QueueEntry::is_visit);
     let asked = match (record.state, entry) {
         (Some(UrlState::Waiting { .. }), Some(entry)) => Asked::of(&target.url, entry),
         (None, _) => Asked { url: &target.url, depth: 1, origin: None, priority: None },
@@ -44,11 +45,10 @@ pub(super) fn ranking(
                 let all = in_words(rank, &found, &factors).replace(&format!(": rank {rank}"), "");
                 format!("rank {rank} by link credit: it holds {held:.4} of what a seed brings, weighed by its {all}")
             }
-            None => in_words(ranker.rank_by(&found, entry.is_some_and(is_visit)), &found, &factors),
+            None => in_words(ranker.rank_by(&found, visit), &found, &factors),
         },
     };
     let said = own.and_then(|seed| seed.rank);
-    let visit = entry.is_some_and(is_visit);
     let outright = found.rank.is_some();
     let by_importance = match credit {
         Some((rank, _)) if !outright => rank,

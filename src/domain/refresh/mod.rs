@@ -163,7 +163,7 @@ impl Refresh {
     }
 
     /// Visits in a turn of a host that has room for so many, and how many new pages it owes after them, where new ones wait. With a bound of
-    /// all hosts together, turns are counted (see [`Refresh::turns_in`]).
+    /// all hosts together (`max_rate`) a turn is one visit, for the Frontier counts turns.
     pub fn turn(&self, room: u32, new_wait: bool) -> (u32, u32) {
         let most = if self.max_rate.is_some() { room.min(1) } else { room };
         if !new_wait {
@@ -173,11 +173,6 @@ impl Refresh {
         let visits = (f64::from(most) * share).ceil();
         let owed = if share > 0.0 { visits * (1.0 - share) / share } else { f64::from(room) };
         (visits as u32, owed.ceil() as u32)
-    }
-
-    /// Turns that may begin in a time, by `max_rate`: none where that says nothing.
-    pub fn turns_in(&self, time: Duration) -> Option<f64> {
-        self.max_rate.map(|rate| rate * time.as_secs_f64())
     }
 }
 
