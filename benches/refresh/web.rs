@@ -209,6 +209,7 @@ impl Run {
             since: UnixMillis(millis(now)).since(UnixMillis(millis(page.last_visit))),
             changed_ago: None,
             links: 0,
+            announced: false,
         };
         (page.habit, _) = page.habit.after(&told, Heed::Text);
         page.last_visit = now;

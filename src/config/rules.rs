@@ -15,7 +15,7 @@ use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::priority::{HostWeights, Priorities};
 use crate::domain::rank::Ranker;
-use crate::domain::refresh::{Chosen, Pace, Refresh, Rule};
+use crate::domain::refresh::{Chosen, OfSeeds, Pace, Refresh, Rule};
 use crate::domain::scope::ScopeMode;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::{Canonicaliser, CleanRules, UrlPatterns};
@@ -137,7 +137,7 @@ impl Settings {
             share,
             max_rate,
             rules,
-            of_seeds: false,
+            of_seeds: OfSeeds::None,
         }
     }
 

@@ -34,6 +34,7 @@ pub struct Entry {
     pub out_links: u32,
     pub depth: u16,
     pub content: u64,
+    pub near: u64,
     pub simhash: Option<u64>,
     pub status: u16,
     pub stale: bool,
@@ -83,6 +84,7 @@ impl Entry {
             (fields.out_links, u64::from(self.out_links)),
             (fields.depth, u64::from(self.depth)),
             (fields.content, self.content),
+            (fields.near, self.near),
             (fields.status, u64::from(self.status)),
             (fields.stale, u64::from(self.stale)),
         ] {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::entry::Entry;
 use crate::content::html::Page;
@@ -15,6 +16,7 @@ use crate::domain::text::cut_at;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::domain::words::{BLOCK_GAP, Kind, Stem, Token, TokenList, form, ranges, ranked, subtag, tag, tokens};
 use crate::storage::newest::{Newest, id};
+use crate::storage::values::PageRecord;
 use crate::warc::again::Again;
 use crate::warc::pick::Picked;
 
@@ -130,6 +132,7 @@ impl Making<'_> {
             changed: changed.0,
             depth: page.depth,
             content: page.content.and_then(|digest| digest.0.first_chunk().copied()).map_or(0, u64::from_be_bytes),
+            near: near_mark(page),
             status: if page.status == 304 { 200 } else { page.status },
             stale: *stale,
             lang: card.language.clone(),
@@ -282,14 +285,24 @@ fn kept(newest: &Newest, url: &PageUrl, text_cut: bool, unread: bool, mut card: 
     text
 }
 
+/// A digest of the leader of a page's group and of its own title: pages whose texts are near are one among results only where their titles say
+/// the same too, for pages of one template are near as well.
+fn near_mark(page: &PageRecord) -> u64 {
+    let Some(near) = &page.remarks.near else { return 0 };
+    let leader = near.like().map_or(&*page.url, |(leader, _)| leader);
+    let title = page.title.as_deref().unwrap_or_default();
+    xxh3_64(format!("{leader}\n{title}").as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::time::UnixMillis;
     use crate::content::html::{ExtractOptions, PageReader};
     use crate::domain::fingerprint::CrawlId;
+    use crate::domain::near::Near;
     use crate::storage::keys::SeenKey;
-    use crate::storage::values::{DoneKind, PageRecord};
+    use crate::storage::values::DoneKind;
 
     const URL: &str = "http://www.example.org/dir/wolf-spiders";
 
@@ -309,6 +322,25 @@ mod tests {
 
     fn words(list: &TokenList) -> Vec<(&str, u32)> {
         list.iter().collect()
+    }
+
+    #[test]
+    fn a_member_of_a_group_has_the_mark_of_its_leader_where_their_titles_are_the_same() {
+        let page = |url: &str, title: &str, near: Option<Near>| {
+            let url = Canonicaliser::default().parse(url).unwrap();
+            let mut page = PageRecord::new(&url, UnixMillis(7), DoneKind::Stored);
+            (page.title, page.remarks.near) = (Some(title.to_owned()), near);
+            near_mark(&page)
+        };
+        let like = || page("http://a.test/1", "Spiders", Some(Near::Leader));
+        let member = |title: &str, of: &str| {
+            page("http://a.test/2", title, Some(Near::Like { url: of.to_owned(), distance: 1 }))
+        };
+        assert_eq!(member("Spiders", "http://a.test/1"), like());
+        for (title, of) in [("Webs", "http://a.test/1"), ("Spiders", "http://a.test/3")] {
+            assert_ne!(member(title, of), like());
+        }
+        assert_eq!(page("http://a.test/1", "Spiders", None), 0);
     }
 
     #[test]

@@ -406,6 +406,19 @@ mod tests {
     }
 
     #[test]
+    fn pages_near_to_one_text_under_one_title_are_one_hit_and_those_of_another_title_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(dir.path(), 16 << 20).unwrap();
+        for (id, content, near) in [(1, 1, 40), (2, 2, 40), (3, 1, 0), (4, 4, 41), (5, 5, 0)] {
+            writer.add(&Entry { content, near, ..entry(id, "a.test", "Spiders", "A spider") }).unwrap();
+        }
+        writer.commit(&Stand::default()).unwrap();
+        let found = found(&Reader::open(dir.path()).unwrap(), "spider", Sort::Relevance, &|| false);
+        let hits: Vec<_> = found.hits.iter().map(|hit| (hit.id[0], hit.same)).collect();
+        assert_eq!(hits, [(1, 2), (4, 0), (5, 0)], "2 is near to 1, and 3 is 1 once more");
+    }
+
+    #[test]
     fn a_hit_tells_its_links_its_like_and_how_it_came_to_its_place() {
         let dir = tempfile::tempdir().unwrap();
         let found = found(&reader(dir.path()), "mime:text/html -spider OR ant", Sort::InLinks, &|| false);

@@ -15,7 +15,7 @@ use super::tokenizer::{PACKED, Packed};
 use crate::domain::words::own_words;
 
 /// Number of this schema: one more whenever a field is added, goes, or means something else.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// Number of the rules by which tokens are made: one more whenever a text gives others.
 pub const WORDS: u32 = 3;
 
@@ -78,6 +78,8 @@ declared! {
     depth: column,
     /// The first 8 bytes of the digest of its content.
     content: column,
+    /// What pages of the same title share that are near to one text; none of others.
+    near: column,
     /// What its text is like; none of a short one.
     simhash: column,
     /// The status of the answer.

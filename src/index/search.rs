@@ -111,9 +111,38 @@ struct Placed {
     candidate: Candidate,
     links: Links,
     depth: u64,
-    content: u64,
+    like: Like,
     score: f64,
     same: u32,
+}
+
+/// What a page shares with others that say the same: its content, and its title and the text that it is near to; 0 where nothing.
+#[derive(Clone, Copy)]
+struct Like {
+    content: u64,
+    near: u64,
+}
+
+/// Pages that came, by what others may share with them.
+#[derive(Default)]
+struct Folds([HashMap<u64, usize>; 2]);
+
+impl Folds {
+    /// Where the one stands that says the same, if one came.
+    fn find(&self, like: Like) -> Option<usize> {
+        let Self([contents, nears]) = self;
+        contents.get(&like.content).or_else(|| nears.get(&like.near)).copied()
+    }
+
+    /// One came, and stands here.
+    fn note(&mut self, like: Like, at: usize) {
+        let Self([contents, nears]) = self;
+        for (known, key) in [(contents, like.content), (nears, like.near)] {
+            if key != 0 {
+                known.entry(key).or_insert(at);
+            }
+        }
+    }
 }
 
 impl Reader {
@@ -153,10 +182,15 @@ struct Columns {
     out_links: Column<u64>,
     depth: Column<u64>,
     content: Column<u64>,
+    near: Column<u64>,
     stale: Column<u64>,
 }
 
 impl Columns {
+    fn like(&self, doc: DocId) -> Like {
+        Like { content: value(&self.content, doc), near: value(&self.near, doc) }
+    }
+
     fn of(segment: &SegmentReader) -> tantivy::Result<Self> {
         let column = |name| segment.fast_fields().u64(name);
         Ok(Self {
@@ -166,6 +200,7 @@ impl Columns {
             out_links: column("out_links")?,
             depth: column("depth")?,
             content: column("content")?,
+            near: column("near")?,
             stale: column("stale")?,
         })
     }
@@ -288,7 +323,7 @@ fn placed(
             Sort::OutLinks | Sort::Newest => candidate.key,
             Sort::Priority | Sort::InLinks => f64::INFINITY,
         };
-        waiting.push((reach, value(&columns.content, doc), candidate));
+        waiting.push((reach, columns.like(doc), candidate));
     }
     waiting.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.at.cmp(&b.2.at)));
     let wanted = search.from.saturating_add(search.limit).saturating_add(1);
@@ -305,19 +340,17 @@ fn placed(
     placed.sort_by(|a, b| {
         key(b).total_cmp(&key(a)).then(b.score.total_cmp(&a.score)).then(a.candidate.at.cmp(&b.candidate.at))
     });
-    Ok(folded(placed, waiting.iter().map(|(_, content, _)| *content)))
+    Ok(folded(placed, waiting.iter().map(|(_, like, _)| *like)))
 }
 
 /// How many different pages surely come before what reaches so far.
 fn contents_above(placed: &[Placed], reach: f64, key: impl Fn(&Placed) -> f64) -> usize {
-    let (mut contents, mut alone) = (HashSet::new(), 0);
+    let (mut folds, mut different) = (Folds::default(), 0);
     for page in placed.iter().filter(|page| key(page) > reach) {
-        match page.content {
-            0 => alone += 1,
-            content => alone += usize::from(contents.insert(content)),
-        }
+        different += usize::from(folds.find(page.like).is_none());
+        folds.note(page.like, 0);
     }
-    alone
+    different
 }
 
 /// What links and depth make of a page. Links are those of the term: pages that went meanwhile are among them.
@@ -327,24 +360,24 @@ fn place(linked: &Linked, columns: &[Columns], candidate: Candidate) -> tantivy:
     let links = Links { out_links: value(&columns.out_links, doc), in_links, in_external };
     let depth = value(&columns.depth, doc);
     let score = factors(links, depth).iter().fold(f64::from(candidate.words), |score, factor| score * factor);
-    Ok(Placed { candidate, links, depth, content: value(&columns.content, doc), score, same: 0 })
+    Ok(Placed { candidate, links, depth, like: columns.like(doc), score, same: 0 })
 }
 
-/// Of pages with the same content the first, which tells how many there are, with those `behind`.
-fn folded(placed: Vec<Placed>, behind: impl Iterator<Item = u64>) -> Vec<Placed> {
-    let mut firsts: HashMap<u64, usize> = HashMap::new();
+/// Of pages that say the same the first, which tells how many there are, with those `behind`.
+fn folded(placed: Vec<Placed>, behind: impl Iterator<Item = Like>) -> Vec<Placed> {
+    let mut folds = Folds::default();
     let mut shown: Vec<Placed> = Vec::with_capacity(placed.len());
     for page in placed {
-        match firsts.get(&page.content).and_then(|first| shown.get_mut(*first)) {
-            Some(first) if page.content != 0 => first.same += 1,
-            _ => {
-                firsts.insert(page.content, shown.len());
+        match folds.find(page.like).and_then(|first| shown.get_mut(first)) {
+            Some(first) => first.same += 1,
+            None => {
+                folds.note(page.like, shown.len());
                 shown.push(page);
             }
         }
     }
-    for content in behind.filter(|content| *content != 0) {
-        if let Some(first) = firsts.get(&content).and_then(|first| shown.get_mut(*first)) {
+    for like in behind {
+        if let Some(first) = folds.find(like).and_then(|first| shown.get_mut(first)) {
             first.same += 1;
         }
     }

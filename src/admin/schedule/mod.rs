@@ -88,7 +88,7 @@ pub struct HostVisits {
     /// Visits that are queued or in hands.
     pub queued: u32,
     /// New pages that go before the next visits.
-    pub owed: u32,
+    pub owed: f64,
 }
 
 /// How true some pages are, as far as that can be expected by what is known of their changes.

@@ -105,7 +105,9 @@ fn sentence(s: &Scheduled, (visits, changes): (usize, usize), (date, until_done)
     let why = match (s.ended, s.cycle.as_str()) {
         (Ended::Gone(_), _) => "it is gone, and looked for ever more seldom".to_owned(),
         (Ended::Failed(_), _) => "it was given up, and is tried ever more seldom".to_owned(),
-        (Ended::Done, "adapt") => format!("{}, weight {:.2}{} ({by})", told(), s.weight, stretched(s.stretch)),
+        (Ended::Done, "adapt") => {
+            format!("{}, weight {:.2}{}{} ({by})", told(), s.weight, stretched(s.stretch), announced(s.announced))
+        }
         (Ended::Done, cycle) => format!("its cycle is {cycle} ({by})"),
     };
     let never = if until_done { "; but none is made while crawl.until_done is set" } else { "" };
@@ -114,6 +116,10 @@ fn sentence(s: &Scheduled, (visits, changes): (usize, usize), (date, until_done)
 
 fn stretched(stretch: f64) -> String {
     if stretch > 1.005 { format!(", its host stretched {stretch:.1} times") } else { String::new() }
+}
+
+fn announced(announced: bool) -> &'static str {
+    if announced { ", four times as seldom, for its sitemap tells of changes" } else { "" }
 }
 
 /// Pages of a host in the order of their times.
@@ -159,7 +165,7 @@ pub(super) fn hosts(node: &Node, paging: &Paging) -> Result<Page<HostVisits>> {
                 room,
                 stretch: visits.stretched(),
                 queued: visits.queued,
-                owed: visits.owed,
+                owed: visits.owed.pages().max(0.0),
             }
         };
     Ok(Page { items: looked.items.into_iter().zip(states).map(line).collect(), next })

@@ -3,10 +3,12 @@
 //! [`Habit`] is what is kept of a page, beside the time of its newest capture; [`Refresh`] is what the settings say. Only what was seen is
 //! kept: the time of the next visit follows from both, so that other settings need no other past.
 
+pub mod announced;
 pub mod cycle;
 pub mod interval;
 pub mod rate;
 pub mod schedule;
+pub mod split;
 
 use std::time::Duration;
 
@@ -14,12 +16,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::kinds::names;
 use crate::base::time::UnixMillis;
+use crate::domain::coded::codes;
 use crate::domain::visit::Visit;
 
+pub use announced::Announced;
 pub use cycle::{Cycle, CycleError};
 pub use interval::Pace;
 pub use rate::{Found, Rate};
 pub use schedule::{About, By, Chosen, Plan, Rule};
+pub use split::{Owed, TURN};
 
 /// So many visits in a row that brought only a little or numbers make a page restless: it has a clock, a counter, a box that turns.
 const RESTLESS: u8 = 4;
@@ -55,6 +60,8 @@ pub struct Habit {
     pub links: u8,
     /// Visits in a row, at most four, that brought only a little or numbers; such as brought nothing do not end the row.
     pub small: u8,
+    /// A sitemap told of a change of it that was found.
+    pub named: bool,
 }
 
 /// What a visit tells of a page's habit.
@@ -68,13 +75,15 @@ pub struct Told {
     pub changed_ago: Option<Duration>,
     /// URLs found on it that nobody knew.
     pub links: usize,
+    /// A sitemap had told that it was changed.
+    pub announced: bool,
 }
 
 impl Habit {
     /// Of a page that was captured for the first time, on a host with this rate.
     pub fn of_new_page(host: Rate, changed_ago: Option<Duration>, links: usize) -> Self {
         let rested = changed_ago.filter(|ago| *ago >= RESTED);
-        Self { rate: Rate::of_new_page(host, rested), links: interval::links_after(0, links), small: 0 }
+        Self { rate: Rate::of_new_page(host, rested), links: interval::links_after(0, links), ..Self::default() }
     }
 
     /// After a visit; beside it what that found, for the host's rate.
@@ -82,6 +91,7 @@ impl Habit {
     pub fn after(self, told: &Told, heed: Heed) -> (Self, Found) {
         let found = match heed.counts(told.visit, self.small >= RESTLESS) {
             false => Found::Same,
+            true if told.announced => Found::Announced,
             true => match told.changed_ago.filter(|ago| *ago < told.since && told.visit != Visit::Gone) {
                 Some(ago) => Found::ChangedAgo(ago),
                 None => Found::Change,
@@ -93,7 +103,8 @@ impl Habit {
             _ => 0,
         };
         let links = interval::links_after(self.links, told.links);
-        (Self { rate: self.rate.after(told.since, found), links, small }, found)
+        let named = self.named || found == Found::Announced;
+        (Self { rate: self.rate.after(told.since, found), links, small, named }, found)
     }
 }
 
@@ -123,8 +134,35 @@ pub struct Refresh {
     pub max_rate: Option<f64>,
     /// Rules for some pages; the first that fits holds.
     pub rules: Vec<Rule>,
-    /// A seed has a cycle of its own.
-    pub of_seeds: bool,
+    /// Cycles that seeds have of their own.
+    pub of_seeds: OfSeeds,
+}
+
+codes! {
+    /// Cycles of their own that seeds have, the most that any has.
+    #[derive(Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    OfSeeds {
+        /// None but `off`.
+        #[default]
+        None = 0, "none";
+        /// Some are at fixed times.
+        Fixed = 1, "fixed";
+        /// Some adapt.
+        Adapt = 2, "adapt";
+    }
+}
+
+impl OfSeeds {
+    /// With this one.
+    #[must_use]
+    pub fn and(self, cycle: Option<&Cycle>) -> Self {
+        self.max(match cycle {
+            None | Some(Cycle::Off) => Self::None,
+            Some(Cycle::Adapt) => Self::Adapt,
+            Some(_) => Self::Fixed,
+        })
+    }
 }
 
 /// How a page ended at its last visit.
@@ -141,7 +179,7 @@ pub enum Ended {
 impl Refresh {
     /// True when no page is ever visited again.
     pub fn is_off(&self) -> bool {
-        !self.of_seeds
+        self.of_seeds == OfSeeds::None
             && self.cycle == Cycle::Off
             && self.rules.iter().all(|rule| matches!(rule.cycle, None | Some(Cycle::Off)))
     }
@@ -151,7 +189,10 @@ impl Refresh {
         let adapts = |cycle: &Cycle| *cycle == Cycle::Adapt;
         let by_rule = self.rules.iter().filter(|rule| rule.cycle.as_ref().is_some_and(adapts));
         let of_rules = by_rule.map(|rule| rule.max.unwrap_or(self.pace.max)).max();
-        of_rules.into_iter().chain((adapts(&self.cycle) || self.of_seeds).then_some(self.pace.max)).max()
+        of_rules
+            .into_iter()
+            .chain((adapts(&self.cycle) || self.of_seeds == OfSeeds::Adapt).then_some(self.pace.max))
+            .max()
     }
 
     /// What holds for a page at this date.
@@ -160,19 +201,6 @@ impl Refresh {
         let (cycle, by) = about.of_seed.map_or((&self.cycle, By::Refresh), |cycle| (cycle, By::Seed));
         let all = Plan { cycle, pace: *pace, heed: *heed, weight: 1.0, by, opens: None };
         all.with(rules, about, date)
-    }
-
-    /// Visits in a turn of a host that has room for so many, and how many new pages it owes after them, where new ones wait. With a bound of
-    /// all hosts together (`max_rate`) a turn is one visit, for the Frontier counts turns.
-    pub fn turn(&self, room: u32, new_wait: bool) -> (u32, u32) {
-        let most = if self.max_rate.is_some() { room.min(1) } else { room };
-        if !new_wait {
-            return (most, 0);
-        }
-        let share = self.share.clamp(0.0, 1.0);
-        let visits = (f64::from(most) * share).ceil();
-        let owed = if share > 0.0 { visits * (1.0 - share) / share } else { f64::from(room) };
-        (visits as u32, owed.ceil() as u32)
     }
 }
 
@@ -211,7 +239,7 @@ mod tests {
     const DAY: Duration = Duration::from_secs(86_400);
 
     fn told(visit: Visit) -> Told {
-        Told { visit, since: DAY, changed_ago: None, links: 0 }
+        Told { visit, since: DAY, changed_ago: None, links: 0, announced: false }
     }
 
     fn refresh(cycle: &str) -> Refresh {
@@ -292,12 +320,5 @@ mod tests {
         );
         assert_eq!(every("1d", Ended::Done), Some(1));
         assert_eq!(every("off", Ended::Done), None);
-    }
-
-    #[test]
-    fn a_turn_is_a_share_of_what_a_host_may_have_in_hand_and_owes_the_rest_in_new_pages() {
-        let of = |share| Refresh { share, ..refresh("adapt") }.turn(16, true);
-        assert_eq!([0.0, 0.25, 0.5, 0.8, 1.0].map(of), [(0, 16), (4, 12), (8, 8), (13, 4), (16, 0)]);
-        assert_eq!(refresh("adapt").turn(16, false), (16, 0));
     }
 }

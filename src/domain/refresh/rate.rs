@@ -9,6 +9,7 @@
 //! | nothing that counts | `-y` | `y² / (e^y - 1)` |
 //! | a change, nobody knows when | `y / (e^y - 1)` | the same |
 //! | a change at a known moment, `u` ago | `1 - D u` | `1 - e^-y` |
+//! | a change that was announced, for which the visit was made | `1 - y` | `y`, at most 1 |
 //!
 //! What is gained must not depend on what is seen more than on the interval: with 1 in the last row, which is what the likelihood says of
 //! that case alone, changes would weigh more than rests, and the estimate would settle at half the rate. Any intervals do. Counting changes by visits would find at most one a visit (Cho and Garcia-Molina, "Estimating frequency of change",
@@ -55,6 +56,8 @@ pub enum Found {
     Change,
     /// A change so long ago, by the word of its server.
     ChangedAgo(Duration),
+    /// A change that was announced: the visit was made because of it, so that it says no more than how long the page had rested.
+    Announced,
 }
 
 impl Default for Rate {
@@ -109,6 +112,7 @@ impl Rate {
             Found::Same => (-y, y * odds),
             Found::Change => (odds, y * odds),
             Found::ChangedAgo(ago) => (1.0 - rate * ago.min(since).as_secs_f64(), -(-y).exp_m1()),
+            Found::Announced => (1.0 - y, y.min(1.0)),
         };
         let weight = (KEPT * f64::from(self.weight) / FINE + gained).min(most);
         let step = (score / weight.max(LEAST)).clamp(-STEP, STEP);
@@ -183,16 +187,35 @@ mod tests {
         }
     }
 
+    #[test]
+    fn visits_that_are_made_because_a_change_was_announced_do_not_make_a_page_seem_to_change_more() {
+        for (interval, delay) in [(0.5, 0.02), (2.0, 0.02), (8.0, 0.1)] {
+            let (dice, mut all) = (&mut Dice(2), Vec::new());
+            for _ in 0..201 {
+                let mut rate = Rate::of_new_page(Rate::default(), None);
+                for _ in 0..100 {
+                    let changed = dice.gap(HOUR) + delay * HOUR;
+                    let announced = changed < interval * HOUR;
+                    let found = if announced { Found::Announced } else { Found::Same };
+                    rate = rate.after(Duration::from_secs_f64(changed.min(interval * HOUR)), found);
+                }
+                all.push(rate.per_second() * HOUR);
+            }
+            all.sort_by(f64::total_cmp);
+            assert!((0.85..1.15).contains(&all[100]), "every {interval} at most: {}", all[100]);
+        }
+    }
+
     proptest! {
         #[test]
         fn whatever_is_seen_the_estimate_stays_within_its_bounds_and_goes_the_right_way(
-            visits in prop::collection::vec((0_u64..4_000_000_000_000, 0_u8..3, 0_u64..4_000_000_000_000), 0..60),
+            visits in prop::collection::vec((0_u64..4_000_000_000_000, 0_u8..4, 0_u64..4_000_000_000_000), 0..60),
             host: bool,
         ) {
             let mut rate = Rate::default();
             for (since, kind, ago) in visits {
                 let since = Duration::from_millis(since);
-                let found = [Found::Same, Found::Change, Found::ChangedAgo(Duration::from_millis(ago))][usize::from(kind)];
+                let found = [Found::Same, Found::Change, Found::ChangedAgo(Duration::from_millis(ago)), Found::Announced][usize::from(kind)];
                 let after = if host { rate.of_host_after(since, found) } else { rate.after(since, found) };
                 prop_assert!((SLOWEST * 0.99..=FASTEST * 1.01).contains(&after.per_second()), "{after:?}");
                 prop_assert!(after.weight <= 21 * 256, "{after:?}");
@@ -200,7 +223,7 @@ mod tests {
                 match found {
                     Found::Same => prop_assert!(after.ln <= rate.ln),
                     Found::Change => prop_assert!(after.ln >= rate.ln),
-                    Found::ChangedAgo(_) => {}
+                    Found::ChangedAgo(_) | Found::Announced => {}
                 }
                 rate = after;
             }

@@ -1,7 +1,7 @@
 //! The pass over all hosts: eight families whose keys begin with the host are read side by side, so that each host is seen
 //! whole and counted in passing; its counts against their recount, and the one place it has (I9).
 
-use super::judge::{HostTally, right_place, right_visit};
+use super::judge::{HostTally, right_place};
 use super::pass::Pass;
 use super::stream::{Stream, each_chunk};
 use super::{Fault, Result, queue, urls, visits};
@@ -187,7 +187,7 @@ fn visited(counts: &HostCounts) -> (u64, u64, u32, UnixMillis) {
 /// The row of the host's first visit.
 fn first_visit(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, right: &HostCounts) -> Result<()> {
     let at = unit.at.host_at();
-    let (is, should) = (stored.visits.row, right_visit(right, unit.held));
+    let (is, should) = (stored.visits.row, right.visits.turn(right.waiting()).filter(|_| !unit.held));
     let there = match is {
         Some(time) => pass.look_one::<VisitHosts>(&at.parked(time))?.is_some(),
         None => true,

@@ -156,13 +156,6 @@ pub fn right_place(counts: &HostCounts, held: bool) -> Option<Place> {
     }
 }
 
-/// When a host with these counts is to be looked at for its first visit: not while visits are under way, or new pages go first.
-pub fn right_visit(counts: &HostCounts, held: bool) -> Option<UnixMillis> {
-    let VisitCounts { rows, first, queued, owed, .. } = counts.visits;
-    let new_wait = counts.queued_total() + counts.due > 0;
-    (rows > 0 && queued == 0 && !held && (owed <= VisitCounts::EARLY || !new_wait)).then_some(first)
-}
-
 /// What is counted of a whole crawl.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {

@@ -102,7 +102,8 @@ pub fn robots(pass: &mut Pass<'_>) -> Result<()> {
 pub fn seeds(pass: &mut Pass<'_>) -> Result<()> {
     let mut seeds = Stream::<Seeds>::default();
     while let Some(row) = seeds.next_in(pass, &[])? {
-        pass.totals.counters.seed_cycles |= row.value.cycle.is_some();
+        let cycles = &mut pass.totals.counters.seed_cycles;
+        *cycles = cycles.and(row.value.cycle.as_ref());
         if pass.url_at(&row.value.url, row.key).is_none() {
             let why = "is not the URL of this seed's key";
             pass.find(Fault::Misplaced, &row.value.url, why, |batch| batch.delete::<Seeds>(&row.key))?;
@@ -137,7 +138,7 @@ pub fn counters(pass: &mut Pass<'_>) -> Result<()> {
     let stored = stored_counters(pass.storage);
     let mut counted = std::mem::take(&mut pass.totals.counters);
     counted.too_deep |= stored.too_deep; // what was too deep may be queued or done by now
-    counted.seed_cycles |= stored.seed_cycles; // so may a seed have lost its cycle
+    counted.seed_cycles = counted.seed_cycles.max(stored.seed_cycles); // so may a seed have lost its cycle
     let (next_seq, next_commit) = (stored.next_seq.max(counted.next_seq), stored.next_commit.max(counted.next_commit));
     let fed = stored.fed.max(counted.fed);
     let differences = differences(&stored, &counted);

@@ -178,9 +178,10 @@ impl Hosts {
         Ok(self.row(txn, at)?.counts.visits)
     }
 
-    /// URLs in its queue.
-    pub fn queued(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<u64> {
-        Ok(self.row(txn, at)?.counts.queued_total())
+    /// Whether some of its URLs that wait are no visits.
+    pub fn new_wait(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<bool> {
+        let counts = &self.row(txn, at)?.counts;
+        Ok(counts.visits.new_wait(counts.waiting()))
     }
 
     /// The host's name.
@@ -299,7 +300,7 @@ impl Hosts {
                 format!("a held host in a row: {at:?}")
             });
             row.visit = None;
-            let visit = right_visit(&row.counts, row.state.orders.holds());
+            let visit = row.counts.visits.turn(row.counts.waiting()).filter(|_| !row.state.orders.holds());
             if visit != row.counts.visits.row {
                 row.counts.visits.row.iter().for_each(|was| txn.delete::<tables::VisitHosts>(&at.parked(*was)));
                 visit.iter().for_each(|is| txn.put::<tables::VisitHosts>(&at.parked(*is), &()));
@@ -354,13 +355,6 @@ fn right_place(counts: &HostCounts, held: bool, counters: &mut Counters, ranker:
         (Some(best), Place::Waiting { order, .. }) => Place::Waiting { rank: best, order },
         (Some(best), Place::None | Place::Held) => next_place(best, counters, ranker),
     }
-}
-
-/// When the first visit of a host is due: never while some are under way, or while new pages go first.
-pub(crate) fn right_visit(counts: &HostCounts, held: bool) -> Option<UnixMillis> {
-    let VisitCounts { rows, first, queued, owed, .. } = counts.visits;
-    let new_first = owed > VisitCounts::EARLY && counts.queued_total() + counts.due > 0;
-    (rows > 0 && queued == 0 && !new_first && !held).then_some(first)
 }
 
 fn next_place(rank: u8, counters: &mut Counters, ranker: &Ranker) -> Place {

@@ -251,7 +251,9 @@ impl Ledger {
         }
         let finished = self.feed_page(txn, (seen, before), page, &state, now)?;
         let planned = match &finished {
-            Some(finished) => Some(self.plan(txn, seen, page, &state, (finished, now))?),
+            Some(finished) => {
+                Some(self.plan(txn, seen, page, &state, (finished, before.map(|before| before.why), now))?)
+            }
             None => None,
         };
         self.note_sitemap(txn, seen, page, &state, (found, now));

@@ -2,7 +2,7 @@
 //!
 //! Each has a row in `visits`, by host and time, which its newest capture names; a host that has such has one row in `visit_hosts`, at the
 //! time of its first. So a time that comes is found by one row a host, whatever the host has waiting, and of no host more than
-//! [`AT_A_TIME`] are in the queue or in hands. Rows say when to look: whether the time has come is reckoned anew then.
+//! [`TURN`] are in the queue or in hands. Rows say when to look: whether the time has come is reckoned anew then.
 
 use std::time::Duration;
 
@@ -10,15 +10,13 @@ use super::feed::Finished;
 use super::schedule::{Last, Page, ended};
 use super::{Done, Ledger, PageChange, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::refresh::{Ended, Habit, Told};
+use crate::domain::refresh::{Ended, Found, Habit, Owed, TURN, Told};
 use crate::domain::revisit::RequeueReason;
+use crate::domain::visit::Visit;
 use crate::storage::keys::{HostAt, KeyRange, SeenKey, VisitHostKey, VisitKey};
 use crate::storage::tables::{Failed, Pages, Visits};
 use crate::storage::txn::Txn;
 use crate::storage::values::{FailedValue, LastTime, PageRecord, UrlState, VisitRow};
-
-/// Visits of a host that are queued or in hands at a time.
-const AT_A_TIME: u32 = 16;
 
 /// What is noted of a page for its next visit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +35,7 @@ impl Ledger {
         seen: SeenKey,
         page: &PageChange,
         state: &UrlState,
-        (finished, now): (&Finished, UnixMillis),
+        (finished, why, now): (&Finished, Option<RequeueReason>, UnixMillis),
     ) -> Result<Planned> {
         let at = seen.host_crawl().host_at();
         let (record, last) = (page.record(), finished.last.as_ref());
@@ -56,9 +54,21 @@ impl Ledger {
                     since: record.fetched.since(last.fetched),
                     changed_ago: changed_ago(record).filter(|_| record.last_modified != last.last_modified),
                     links: page.links.new.len(),
+                    announced: why == Some(RequeueReason::Lastmod),
                 };
                 let (habit, found) = last.habit.after(&told, heed);
                 self.hosts.note_visit(txn, at, |rate| rate.of_host_after(told.since, found))?;
+                let changed = found != Found::Same;
+                let missed =
+                    changed && last.habit.named && told.visit != Visit::Gone && why == Some(RequeueReason::Cycle);
+                self.hosts.with(txn, at, |row| {
+                    let announced = &mut row.counts.visits.announced;
+                    match told.announced {
+                        true => *announced = announced.after_told(changed),
+                        false if missed => *announced = announced.after_missed(),
+                        false => {}
+                    }
+                })?;
                 habit
             }
             (None, _) => known.habit,
@@ -72,7 +82,7 @@ impl Ledger {
             (_, Some(failed)) => (failed.when, ended(failed)),
             _ => return Ok(Planned { habit, next: None }),
         };
-        let stretch = self.hosts.visits(txn, at)?.stretched();
+        let stretch = self.hosts.visits(txn, at)?.stretched_for(&habit);
         let about = failed.as_ref().map_or(about, Page::given_up);
         let next = self.rules.schedule(txn, (seen, seed.as_ref()), (about, &habit, visited), (stretch, now))?.next;
         if let Some(next) = next {
@@ -86,7 +96,7 @@ impl Ledger {
 
     /// When a page is visited next by the rules of today.
     fn next_of(&mut self, txn: &Txn<'_>, seen: SeenKey, last: &Last, date: UnixMillis) -> Result<Option<UnixMillis>> {
-        let stretch = self.hosts.visits(txn, seen.host_crawl().host_at())?.stretched();
+        let stretch = self.hosts.visits(txn, seen.host_crawl().host_at())?.stretched_for(last.parts().1);
         let seed = self.rules.seed_of(txn, last.parts().0)?;
         Ok(self.rules.schedule(txn, (seen, seed.as_ref()), last.parts(), (stretch, date))?.next)
     }
@@ -137,10 +147,14 @@ impl Ledger {
     /// What was fetched `before` left the queue: a visit is over, or one of the new pages that the host owed.
     pub(super) fn visited(&mut self, txn: &Txn<'_>, at: HostAt, before: Option<LastTime>) -> Result<()> {
         let visit = before.is_some_and(|last| last.why == RequeueReason::Cycle);
+        let refresh = &self.rules.refresh;
         self.hosts.with(txn, at, |row| {
             let visits = &mut row.counts.visits;
-            let left = if visit { &mut visits.queued } else { &mut visits.owed };
-            *left = left.saturating_sub(1);
+            match visit {
+                true => visits.queued = visits.queued.saturating_sub(1),
+                false if visits.rows > 0 => visits.owed = refresh.paid(visits.owed),
+                false => visits.owed = Owed::default(),
+            }
         })
     }
 
@@ -156,16 +170,18 @@ impl Ledger {
             if let Some(most) = self.rules.refresh.stretches() {
                 self.hosts.with(txn, at, |row| row.counts.visits.look(date, most))?;
             }
-            let new_wait = self.hosts.queued(txn, at)? > 0;
-            let (most, owed) = self.rules.refresh.turn(AT_A_TIME.saturating_sub(counts.queued), new_wait);
+            let new_wait = self.hosts.new_wait(txn, at)?;
+            let (refresh, room) = (&self.rules.refresh, TURN.saturating_sub(counts.queued));
+            let most = if new_wait { refresh.turn(room, counts.owed) } else { refresh.room(room) };
             let (turn, first) = self.turn(txn, at, most, date)?;
+            let refresh = &self.rules.refresh;
             self.hosts.with(txn, at, |row| {
                 let visits = &mut row.counts.visits;
                 let first = first.unwrap_or(date); // too early does no harm: it is looked at once more
                 visits.first = row.visit.map_or(first, |put| put.min(first)); // what this batch put was not read
                 visits.queued += turn;
-                let left = if new_wait { visits.owed } else { 0 };
-                visits.owed = if turn > 0 || most == 0 { left.saturating_add(owed) } else { 0 };
+                let none_due = turn == 0 && most > 0;
+                visits.owed = if new_wait && !none_due { refresh.owes(visits.owed, turn) } else { Owed::default() };
             })?;
             done.again.extend((0..turn).map(|_| RequeueReason::Cycle));
             done.late.extend((turn > 0).then(|| date.since(counts.first)));

@@ -110,6 +110,8 @@ pub struct Scheduled {
     pub weight: f64,
     /// By how much its host's intervals are longer than the pages deserve.
     pub stretch: f64,
+    /// Sitemaps tell of its changes, and are believed: it comes more seldom.
+    pub announced: bool,
 }
 
 /// What the rules say of a page.
@@ -146,14 +148,26 @@ impl LedgerRules {
     pub fn schedule_of(&self, txn: &Txn<'_>, seen: SeenKey, date: UnixMillis) -> Result<Option<Scheduled>> {
         let Some(last) = Last::of(txn, seen)? else { return Ok(None) };
         let counts = txn.get::<HostCounts>(&seen.host_crawl())?.unwrap_or_default();
-        let stretch = counts.visits.stretched();
         let (page, habit, (visited, ended)) = last.parts();
+        let (stretch, announced) = (counts.visits.stretched(), counts.visits.tells_of(habit));
         let sitemap = page.sitemap;
         let seed = self.seed_of(txn, last.parts().0)?;
-        let reckoned = self.schedule(txn, (seen, seed.as_ref()), last.parts(), (stretch, date))?;
+        let reckoned =
+            self.schedule(txn, (seen, seed.as_ref()), last.parts(), (counts.visits.stretched_for(habit), date))?;
         let Reckoned { weight, cycle, by, .. } = reckoned;
         let (next, cycle) = (last.next(), cycle.to_string());
-        Ok(Some(Scheduled { next, last: visited, ended, cycle, by, sitemap, habit: *habit, weight, stretch }))
+        Ok(Some(Scheduled {
+            next,
+            last: visited,
+            ended,
+            cycle,
+            by,
+            sitemap,
+            habit: *habit,
+            weight,
+            stretch,
+            announced,
+        }))
     }
 
     /// What was said of the seed that a page goes back to, where visits can depend on it.

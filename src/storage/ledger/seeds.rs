@@ -26,7 +26,7 @@ impl Ledger {
                 let added = known.map_or(now, |known| known.added);
                 txn.put::<Seeds>(&key, &SeedValue { added, ..seed.clone() });
                 self.seeds.said(&seed.url);
-                self.counters.seed_cycles |= seed.cycle.is_some();
+                self.counters.seed_cycles = self.counters.seed_cycles.and(seed.cycle.as_ref());
                 self.rules.refresh.of_seeds = self.counters.seed_cycles;
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::wire::fields;
 use super::{HostCounts, Place, RANKS};
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::refresh::OfSeeds;
 
 /// Media types that are counted by name; the rest together.
 const TYPES: usize = 32;
@@ -102,7 +103,7 @@ fields! {
         /// A URL was too deep once by the way it was found, whatever became of it: from then on better ways are followed at once.
         too_deep: bool,
         /// A seed with a cycle of its own was added once.
-        seed_cycles: bool,
+        seed_cycles: OfSeeds,
         /// Captures and bytes by media type: the first `TYPES` that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
         #[serde(flatten)]

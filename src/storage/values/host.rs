@@ -6,8 +6,9 @@ use super::ValueError;
 use super::wire::{Reader, Wire, fields, fields_of, put_bytes, variants};
 use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrders;
-use crate::domain::refresh::Rate;
+use crate::domain::refresh::announced::BELIEVED;
 use crate::domain::refresh::interval::{look_again_after, stretched};
+use crate::domain::refresh::{Announced, Habit, Owed, Rate, TURN};
 use crate::domain::robots::RobotsCopy;
 
 fields! {
@@ -26,6 +27,7 @@ fields! {
 }
 
 fields_of!(Rate { ln, weight });
+fields_of!(Announced { told, proved, missed });
 fields_of!(HostOrders { paused, blocked, dropping, recrawling, min_delay });
 
 /// Ranks a queue can have.
@@ -89,7 +91,7 @@ fields! {
         /// Visits that are queued or in hands.
         queued: u32,
         /// New pages that go before the next visits.
-        owed: u32,
+        owed: Owed,
         /// Its row in `visit_hosts`.
         row: Option<UnixMillis>,
         /// Visits a day, in millionths, that its rows ask for.
@@ -98,6 +100,8 @@ fields! {
         stretch: u32,
         /// When that was looked at.
         looked: UnixMillis,
+        /// How true its sitemaps proved.
+        announced: Announced,
     }
 }
 
@@ -123,13 +127,31 @@ impl VisitRow {
 }
 
 impl VisitCounts {
-    /// The next turn of visits is prepared while a host still owes so many new pages, which it goes on owing: that takes a commit or two,
-    /// in which a host that is fast would have more new pages than it owed.
-    pub const EARLY: u32 = 4;
+    /// When the next turn begins, where this many URLs of the host wait, visits and new pages: not while most of a turn is under way, or
+    /// new pages go first.
+    pub fn turn(&self, waiting: u64) -> Option<UnixMillis> {
+        let new_first = self.owed.is_much() && self.new_wait(waiting);
+        (self.rows > 0 && self.queued <= TURN / 2 && !new_first).then_some(self.first)
+    }
+
+    /// Whether some of the URLs that wait are no visits.
+    pub fn new_wait(&self, waiting: u64) -> bool {
+        waiting > self.queued.into()
+    }
 
     /// By how much intervals are stretched.
     pub fn stretched(&self) -> f64 {
         f64::from(self.stretch.max(STRETCH_ONE)) / f64::from(STRETCH_ONE)
+    }
+
+    /// By how much the interval of such a page is: longer where a sitemap tells of its changes.
+    pub fn stretched_for(&self, habit: &Habit) -> f64 {
+        self.stretched() * if self.tells_of(habit) { BELIEVED } else { 1.0 }
+    }
+
+    /// Whether sitemaps tell of a page's changes, and are believed.
+    pub fn tells_of(&self, habit: &Habit) -> bool {
+        habit.named && self.announced.is_true()
     }
 
     /// The mean interval of its rows.
@@ -157,6 +179,11 @@ impl HostCounts {
     /// URLs that are done or were given up; those that are being visited again are so still.
     pub fn finished(&self) -> u64 {
         self.done.saturating_add(self.errors).saturating_add(self.visits.queued.into())
+    }
+
+    /// URLs that wait, those being fetched among them.
+    pub fn waiting(&self) -> u64 {
+        self.queued_total().saturating_add(self.due)
     }
 
     /// URLs in `queue`, all ranks together.

@@ -70,7 +70,7 @@ fn page_record() -> PageRecord {
         charset: Some("utf-8".into()),
         print: Some(TextPrint { whole: u64::MAX, words: 1 << 40, sim: 3, features: 300, letters: 1_700 }),
         visit: Visit::Little,
-        habit: Habit { rate: Rate { ln: -3_500, weight: 128 }, links: 9, small: 4 },
+        habit: Habit { rate: Rate { ln: -3_500, weight: 128 }, links: 9, small: 4, named: true },
         next: Some(UnixMillis(80)),
         not_modified: 3,
         remarks: Remarks { notes: vec![Note::Reset], target: Some("http://h0.test/b".into()), ..Remarks::default() },

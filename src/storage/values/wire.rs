@@ -14,7 +14,7 @@ use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::priority::Weight;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::refresh::{Cycle, Habit};
+use crate::domain::refresh::{Cycle, Habit, OfSeeds, Owed};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::textprint::TextPrint;
 use crate::domain::url::Scheme;
@@ -300,7 +300,13 @@ macro_rules! wrapped {
     )*};
 }
 wrapped!(UnixMillis(u64), Partition(u16), CrawlId(u16), HostKey([u8; 8]), UrlKey([u8; 12]), ContentDigest([u8; 16]));
-wrapped!(JoinedHost(String), OrderedHosts(Vec<String>), Unsynced(Vec<UnsyncedPage>), Consumers(Vec<Consumer>));
+wrapped!(
+    JoinedHost(String),
+    OrderedHosts(Vec<String>),
+    Unsynced(Vec<UnsyncedPage>),
+    Consumers(Vec<Consumer>),
+    Owed(i32)
+);
 
 /// In whole milliseconds.
 impl Wire for Duration {
@@ -336,27 +342,31 @@ macro_rules! coded {
         }
     )*};
 }
-/// The rate in two bytes, the mean and the row in one each.
+/// The rate in two bytes, the mean in one, the row and whether it is named in one.
 impl Wire for Habit {
     fn put(&self, out: &mut Vec<u8>) {
         self.rate.put(out);
-        out.extend([self.links, self.small]);
+        out.extend([self.links, self.small | if self.named { NAMED } else { 0 }]);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        Ok(Self { rate: Wire::read(from)?, links: from.byte()?, small: from.byte()? })
+        let (rate, links, small) = (Wire::read(from)?, from.byte()?, from.byte()?);
+        Ok(Self { rate, links, small: small & !NAMED, named: small & NAMED != 0 })
     }
 }
 
-impl Wire for i16 {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend(self.to_be_bytes());
-    }
+/// The bit beside the row of small changes.
+const NAMED: u8 = 0x80;
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        from.array().map(Self::from_be_bytes)
-    }
+macro_rules! signed_numbers {
+    ($($ty:ty),*) => {$(
+        impl Wire for $ty {
+            fn put(&self, out: &mut Vec<u8>) { out.extend(self.to_be_bytes()); }
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> { from.array().map(Self::from_be_bytes) }
+        }
+    )*};
 }
+signed_numbers!(i16, i32);
 
 /// Writes an enum as a tag of one byte and the fields of its variant.
 macro_rules! variants {
@@ -403,7 +413,7 @@ impl Wire for TextPrint {
 }
 
 coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", DoneKind "way to be done", Cut "cut");
-coded!(FoundAs "way of being found", RequeueReason "reason to be queued again", Visit "kind of visit");
+coded!(FoundAs "way of being found", RequeueReason "reason to be queued again", Visit "kind of visit", OfSeeds "cycles of seeds");
 
 /// Writes fields of a value.
 macro_rules! put_each {

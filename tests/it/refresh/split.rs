@@ -48,7 +48,7 @@ fn of_a_host_with_as_many_new_pages_as_visits_due_no_stretch_has_more_than_half_
     let asked = site.asked();
     let is_new = |line: &str| line.starts_with("a.test /new/");
     // From the first visit on, while new pages wait: the last ones may be in hands when the next visits are taken.
-    let first = asked.iter().rposition(|line| line == "a.test /more").unwrap();
+    let first = asked.iter().position(|line| line == "a.test /more").unwrap();
     let mut known = std::collections::BTreeSet::new();
     let begins = (0..asked.len()).find(|at| !known.insert(&asked[*at]) && *at > first).unwrap();
     let ends = asked.iter().rposition(|line| is_new(line)).unwrap().saturating_sub(2 * TURN);

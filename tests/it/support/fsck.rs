@@ -13,7 +13,7 @@ use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueK
 use lycosa::storage::tables::{self, Table};
 use lycosa::storage::values::{
     Counters, CreditState, CreditValue, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place,
-    QueueEntry, UrlState, VisitCounts,
+    QueueEntry, UrlState,
 };
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
@@ -246,8 +246,9 @@ impl Found {
             if first.get(&at.host).is_some_and(|first| *first < visits.first) {
                 self.wrong("a visit before the first", (at, visits));
             }
-            let new_first = visits.owed > VisitCounts::EARLY && counts.queued_total() + counts.due > 0;
-            let wanted = visits.rows > 0 && visits.queued == 0 && !new_first && !self.held.contains(&at.host_at());
+            let new_wait = counts.queued_total() + counts.due > visits.queued.into();
+            let new_first = visits.owed.pages() > 4.0 && new_wait;
+            let wanted = visits.rows > 0 && visits.queued <= 8 && !new_first && !self.held.contains(&at.host_at());
             self.same("I9: a host's row of visits", hosts.get(&at.host).copied(), wanted.then_some(visits.first));
             self.same("I9: as its counts say", visits.row, hosts.get(&at.host).copied());
         }
