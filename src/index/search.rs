@@ -1,6 +1,6 @@
 //! Searches an index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use tantivy::columnar::Column;

@@ -40,7 +40,8 @@ fn of_a_host_with_as_many_new_pages_as_visits_due_no_stretch_has_more_than_half_
     let (status, answer) = desk.send("PATCH", "/api/v1/settings", r#"{"refresh.cycle": "1s"}"#);
     assert_eq!(status, 200, "{answer}");
     assert_eq!(desk.send("POST", "/api/v1/schedule/reschedule", "").0, 202);
-    for part in 1..=10 {
+    // Of the last ones some are being visited again at any time, and are not done then.
+    for part in 1..=9 {
         live.until("a tenth of the new pages", |s| s.done as usize >= pages + 2 + pages * part / 10);
     }
     drop(desk);
