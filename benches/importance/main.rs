@@ -11,11 +11,12 @@ mod order;
 mod ours;
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use lycosa::domain::credit::Dividend;
 
 use graph::{Graph, Spaces, Web};
-use order::{Best, Breadth, Depth, ExactOpic, InDegree, Mixed, Order};
+use order::{Best, Breadth, Depth, ExactOpic, InDegree, Mixed, Oracle, Order};
 use ours::{Options, Ours};
 
 const STARTS: u64 = 5;
@@ -67,8 +68,9 @@ fn walk(web: &mut Web<'_>, seeds: &[u32], order: &mut dyn Order, most: usize) ->
 type Made = Box<dyn Fn() -> Box<dyn Order>>;
 
 /// The rows.
-fn orders(more: bool) -> Vec<(&'static str, Made)> {
+fn orders(more: bool, rank: &Rc<Vec<f64>>) -> Vec<(&'static str, Made)> {
     let ours = |options: Options| -> Made { Box::new(move || Box::new(Ours::new(options))) };
+    let rank = Rc::clone(rank);
     let (page, group) = (Options::default(), Options { dividend: Dividend::Group, ..Options::default() });
     let mut rows: Vec<(&'static str, Made)> = vec![
         ("depth", Box::new(|| Box::new(Depth::default()))),
@@ -79,6 +81,7 @@ fn orders(more: bool) -> Vec<(&'static str, Made)> {
         ("exact OPIC", Box::new(|| Box::new(ExactOpic::default()))),
         ("credit, by page", ours(page)),
         ("credit, by group", ours(group)),
+        ("oracle", Box::new(move || Box::new(Oracle::new(Rc::clone(&rank))))),
     ];
     if more {
         rows.extend([
@@ -144,11 +147,12 @@ fn main() {
             graph.arcs(),
             graph.fronts.len()
         );
-        let rank = graph.page_rank();
+        let rank = Rc::new(graph.page_rank());
         println!(
             "| order | 10 % | 20 % | 30 % | 40 % | 50 % | in spaces: domains | folders |\n|---|---|---|---|---|---|---|---|"
         );
-        for (name, made) in orders(more).into_iter().filter(|(name, _)| only.is_empty() || name.contains(&only)) {
+        for (name, made) in orders(more, &rank).into_iter().filter(|(name, _)| only.is_empty() || name.contains(&only))
+        {
             let ([a, b, c, d, e], [own, folders]) = row(&graph, &rank, (many, endless), &made);
             println!("| {name} | {a:.1} | {b:.1} | {c:.1} | {d:.1} | {e:.1} | {own:.1} | {folders:.1} |");
         }

@@ -1,6 +1,7 @@
 //! Orders in which pages are taken: those that this is measured against.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::rc::Rc;
 
 use lycosa::domain::rank::{Order as Crawl, Ranker};
 
@@ -148,6 +149,29 @@ impl Order for ExactOpic {
                 return Some(page);
             }
         }
+    }
+}
+
+/// The most important of the pages that are known first: what an order could do that knew all importance, and not the way to it.
+pub struct Oracle {
+    importance: Rc<Vec<f64>>,
+    heap: BinaryHeap<(u64, std::cmp::Reverse<u32>, u32)>,
+}
+
+impl Oracle {
+    pub fn new(importance: Rc<Vec<f64>>) -> Self {
+        Self { importance, heap: BinaryHeap::new() }
+    }
+}
+
+impl Order for Oracle {
+    fn found(&mut self, _: &Web<'_>, page: u32, _: u16) {
+        let importance = self.importance.get(page as usize).copied().unwrap_or_default();
+        self.heap.push((importance.to_bits(), std::cmp::Reverse(page), page));
+    }
+
+    fn next(&mut self, _: &Web<'_>) -> Option<u32> {
+        self.heap.pop().map(|(_, _, page)| page)
     }
 }
 
