@@ -78,6 +78,38 @@ pub(super) fn families(budget: &Budget) -> Vec<ColumnFamilyDescriptor> {
         .collect()
 }
 
+/// How the rows of a family are used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// Written once, read seldom, most of the folder: small on its last level.
+    Kept,
+    /// Consumed from the front: files with many deletions are compacted soon, so that a scan that has lost its head does not walk long
+    /// over them.
+    Consumed,
+    /// The Bloom filter stands before it, so nearly every look-up hits: the last level, nine tenths of the data, can do without a filter
+    /// of its own.
+    Hit,
+    /// Looked up by key.
+    Sought,
+}
+
+impl Rows {
+    fn of(family: Family) -> Self {
+        match family {
+            Family::Pages | Family::Rejected | Family::Failed | Family::Nearer | Family::Robots | Family::Feed => {
+                Self::Kept
+            }
+            Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps | Family::Notes => {
+                Self::Consumed
+            }
+            Family::Visits | Family::VisitHosts | Family::NearMembers => Self::Consumed,
+            Family::Seen => Self::Hit,
+            Family::HostState | Family::HostCounts | Family::Content | Family::Near | Family::Seeds => Self::Sought,
+            Family::Credit | Family::Meta => Self::Sought,
+        }
+    }
+}
+
 fn family_options(family: Family, budget: &Budget) -> Options {
     let mut options = Options::default();
     options.set_write_buffer_size((budget.memory / 16).clamp(MIB, 32 * MIB));
@@ -90,29 +122,11 @@ fn family_options(family: Family, budget: &Budget) -> Options {
         options.set_memtable_whole_key_filtering(true);
         options.set_memtable_prefix_bloom_ratio(0.02);
     }
-    match family {
-        // Written once, read seldom, most of the folder: small on its last level.
-        Family::Pages | Family::Rejected | Family::Failed | Family::Nearer | Family::Robots | Family::Feed => {
-            options.set_bottommost_compression_type(DBCompressionType::Zstd);
-        }
-        // Rows that are consumed from the front: files with many deletions are compacted soon, so that a scan
-        // that has lost its head does not walk long over them.
-        Family::Queue
-        | Family::Waiting
-        | Family::Parked
-        | Family::Due
-        | Family::Sitemaps
-        | Family::Visits
-        | Family::VisitHosts
-        | Family::NearMembers
-        | Family::Notes => {
-            options.add_compact_on_deletion_collector_factory(4096, 2048, 0.5);
-        }
-        // The Bloom filter stands before it, so nearly every look-up hits: the last level, nine tenths of the data, can do
-        // without a filter of its own.
-        Family::Seen => options.set_optimize_filters_for_hits(true),
-        Family::HostState | Family::HostCounts | Family::Content | Family::Near | Family::Seeds => {}
-        Family::Credit | Family::Meta => {}
+    match Rows::of(family) {
+        Rows::Kept => options.set_bottommost_compression_type(DBCompressionType::Zstd),
+        Rows::Consumed => options.add_compact_on_deletion_collector_factory(4096, 2048, 0.5),
+        Rows::Hit => options.set_optimize_filters_for_hits(true),
+        Rows::Sought => {}
     }
     options
 }
@@ -127,19 +141,7 @@ fn table(family: Family, budget: &Budget) -> BlockBasedOptions {
     table.set_pin_top_level_index_and_filter(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     // Rows are only scanned; a filter would never be asked.
-    let scanned = matches!(
-        family,
-        Family::Queue
-            | Family::Waiting
-            | Family::Parked
-            | Family::Due
-            | Family::Sitemaps
-            | Family::Visits
-            | Family::VisitHosts
-            | Family::NearMembers
-            | Family::Notes
-            | Family::Feed
-    );
+    let scanned = family == Family::Feed || Rows::of(family) == Rows::Consumed;
     if !scanned {
         table.set_bloom_filter(10.0, false);
         table.set_partition_filters(true);

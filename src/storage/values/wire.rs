@@ -73,32 +73,37 @@ pub(super) trait Wire: Sized {
 }
 
 /// LEB128, seven bits a byte, the lowest first; only the shortest spelling is read.
-impl Wire for u64 {
-    fn put(&self, out: &mut Vec<u8>) {
-        let mut left = *self;
-        while left >= 0x80 {
-            out.push((left & 0x7f) as u8 | 0x80);
-            left >>= 7;
-        }
-        out.push(left as u8);
-    }
+macro_rules! numbers {
+    ($($ty:ty),*) => {$(
+        impl Wire for $ty {
+            fn put(&self, out: &mut Vec<u8>) {
+                let mut left = *self;
+                while left >= 0x80 {
+                    out.push((left & 0x7f) as u8 | 0x80);
+                    left >>= 7;
+                }
+                out.push(left as u8);
+            }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = from.byte()?;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && bits > 1 {
-                return Err(ValueError::Number);
-            }
-            value |= bits << shift;
-            if byte & 0x80 == 0 {
-                return if byte == 0 && shift > 0 { Err(ValueError::Number) } else { Ok(value) };
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+                let mut value: Self = 0;
+                for shift in (0..Self::BITS).step_by(7) {
+                    let byte = from.byte()?;
+                    let bits = Self::from(byte & 0x7f);
+                    if bits > Self::MAX >> shift {
+                        return Err(ValueError::Number);
+                    }
+                    value |= bits << shift;
+                    if byte & 0x80 == 0 {
+                        return if byte == 0 && shift > 0 { Err(ValueError::Number) } else { Ok(value) };
+                    }
+                }
+                Err(ValueError::Number)
             }
         }
-        Err(ValueError::Number)
-    }
+    )*};
 }
+numbers!(u64, u128);
 
 macro_rules! smaller_numbers {
     ($($ty:ty),*) => {$(
@@ -130,34 +135,6 @@ impl Wire for Weight {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         Self::from_hundredths(u16::read(from)?).ok_or(ValueError::Number)
-    }
-}
-
-/// As `u64`, only longer.
-impl Wire for u128 {
-    fn put(&self, out: &mut Vec<u8>) {
-        let mut left = *self;
-        while left >= 0x80 {
-            out.push((left & 0x7f) as u8 | 0x80);
-            left >>= 7;
-        }
-        out.push(left as u8);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        let mut value = 0_u128;
-        for shift in (0..128).step_by(7) {
-            let byte = from.byte()?;
-            let bits = u128::from(byte & 0x7f);
-            if shift == 126 && bits > 3 {
-                return Err(ValueError::Number);
-            }
-            value |= bits << shift;
-            if byte & 0x80 == 0 {
-                return if byte == 0 && shift > 0 { Err(ValueError::Number) } else { Ok(value) };
-            }
-        }
-        Err(ValueError::Number)
     }
 }
 

@@ -1,22 +1,23 @@
 //! Checks a storage from outside: everything is read and counted anew, nothing of the ledger's code is used.
 
+mod credit;
+mod files;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::path::Path;
 
 use lycosa::base::time::UnixMillis;
-use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
+use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::reason::Rejection;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::domain::visit::Visit;
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
 use lycosa::storage::values::{
-    Counters, CreditState, CreditValue, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place,
-    QueueEntry, UrlState,
+    Counters, DoneKind, FeedEntry, FeedLog, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, UrlState,
 };
 use lycosa::storage::{Storage, read};
-use lycosa::warc::reader::WarcReader;
 
 /// What is stored, read whole.
 pub struct Found {
@@ -76,7 +77,7 @@ fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
     let states = all::<tables::HostState>(storage);
     let held = states.iter().filter(|(_, state)| state.orders.holds()).map(|(at, _)| *at).collect();
     let names = states.into_iter().map(|(at, state)| (at, state.name)).collect();
-    let lines = folder.map(lines_of).unwrap_or_default();
+    let lines = folder.map(files::lines_of).unwrap_or_default();
     Found {
         seen: all::<tables::Seen>(storage).into_iter().collect(),
         queue: all::<tables::Queue>(storage).into_iter().collect(),
@@ -91,21 +92,6 @@ fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
         problems: Vec::new(),
         prints: Fingerprinter::new(seed),
     }
-}
-
-fn lines_of(folder: &Path) -> Vec<(UnixMillis, String)> {
-    let text = std::fs::read_to_string(folder.join("crawl.jsonl")).unwrap_or_default();
-    let url = |line: &str| {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        let by_rules = |r: &&Rejection| !matches!(r, Rejection::Robots | Rejection::HostBudget | Rejection::Address);
-        if Rejection::ALL.iter().filter(by_rules).any(|r| line["reason"] == r.as_str()) {
-            return None;
-        }
-        let at: jiff::Timestamp = line["ts"].as_str().unwrap().parse().unwrap();
-        let at = UnixMillis(at.as_millisecond().try_into().unwrap());
-        Some((at, line["url"].as_str().unwrap().to_owned()))
-    };
-    text.lines().filter_map(url).collect()
 }
 
 impl Found {
@@ -129,60 +115,6 @@ impl Found {
 
     fn url_of(&self, at: HostAt, entry: &QueueEntry) -> Option<PageUrl> {
         entry.url(self.names.get(&at)?).ok()
-    }
-
-    /// I11, by hand: what accounts and purses hold, what they are owed, what is in notes, and what lambda has is what was issued; and who is
-    /// counted among what waits does.
-    fn credit_adds_up(&mut self, storage: &dyn Storage) {
-        let rows = all::<tables::Credit>(storage);
-        let Some(state) = read::meta::<CreditState>(storage, CrawlId::default()).unwrap() else {
-            return self.same("rows of credit without its record", rows.len() + all::<tables::Notes>(storage).len(), 0);
-        };
-        let purses: HashMap<SeenKey, (u128, u128, u128, u64)> = rows
-            .iter()
-            .filter_map(|(key, value)| match *value {
-                CreditValue::Purse { members, index, at, rest } => Some((*key, (index, at, rest, members))),
-                CreditValue::Account { .. } => None,
-            })
-            .collect();
-        let under = |key: &SeenKey, host: HostKey, part: u32| {
-            let url = UrlKey([[0; 4], [0; 4], part.to_be_bytes()].concat().try_into().unwrap());
-            SeenKey { host, url, ..*key }
-        };
-        let (mut held, mut members) = (state.sums.lambda, HashMap::<SeenKey, u64>::new());
-        for (key, (_, at, rest, _)) in &purses {
-            let domain = under(key, key.host, 0);
-            let from = if *key == domain { state.root.index } else { purses[&domain].0 };
-            held += rest + (from - at);
-            if *key != domain {
-                *members.entry(domain).or_default() += 1;
-            }
-        }
-        for (key, value) in &rows {
-            let CreditValue::Account { balance, at, part, step } = *value else { continue };
-            held += balance;
-            let waits = matches!(self.seen.get(key), Some(UrlState::Waiting { .. }));
-            if step.is_some() {
-                let name = self.names.get(&key.host_crawl().host_at()).cloned().unwrap_or_default();
-                let purse = under(key, HostAt::domain(&self.prints, &name), part);
-                held += purses.get(&purse).map_or(state.root.index, |(index, ..)| *index) - at;
-                *members.entry(purse).or_default() += 1;
-            }
-            if waits != step.is_some() || !(waits || matches!(self.seen.get(key), Some(UrlState::Done { .. }))) {
-                self.wrong("an account is not as its URL stands", (key, value));
-            }
-        }
-        for (key, (.., counted)) in &purses {
-            self.same("members of a purse", *counted, members.get(key).copied().unwrap_or_default());
-        }
-        for (key, note) in all::<tables::Notes>(storage) {
-            let after = state.round.filter(|round| key.number <= round.upto).and_then(|round| round.after);
-            let hosts =
-                note.to.iter().map(|to| (HostAt { partition: to.partition, host: to.host }.crawl(key.crawl), to));
-            let pages = hosts.flat_map(|(host, to)| to.pages.iter().map(move |page| host.url(*page)));
-            held += note.share * pages.filter(|page| after.is_none_or(|after| *page > after)).count() as u128;
-        }
-        self.same("I11: units of credit", state.sums.issued, held);
     }
 
     fn queued_urls_are_waiting(&mut self) {
@@ -499,54 +431,6 @@ impl Found {
         }
     }
 
-    fn captures_are_in_the_archive(&mut self, folder: &Path, again: bool) {
-        let (mut places, mut urls) = (BTreeSet::new(), BTreeSet::new());
-        for page in self.pages.values().cloned().collect::<Vec<_>>() {
-            if !urls.insert(page.url.clone()) && !again {
-                self.wrong("a URL committed twice", &page.url);
-            }
-            if page.how == DoneKind::Unstored {
-                continue;
-            }
-            let Some(place) = &page.warc else {
-                self.wrong("a capture without a place in the archive", &page.url);
-                continue;
-            };
-            if !places.insert((place.file.clone(), place.offset)) {
-                self.wrong("two captures at one place in the archive", &page.url);
-            }
-            if let Err(problem) = record_at(folder, &page) {
-                self.wrong("I3: a capture whose record is not where it should be", (&page.url, &page.warc, problem));
-            }
-        }
-    }
-
-    fn lines_are_one_a_finished_url(&mut self, again: bool) {
-        let mut known = BTreeSet::new();
-        for (_, line) in self.lines.clone() {
-            let url = PageUrl::from_canonical(&line).ok();
-            let state = url.and_then(|url| self.seen.get(&self.key(&url)).copied());
-            if !known.insert(line.clone()) && !again {
-                self.wrong("a URL with two lines in crawl.jsonl", &line);
-            }
-            if matches!(state, None | Some(UrlState::Waiting { .. })) && !again {
-                self.wrong("a line in crawl.jsonl for a URL that is not finished", (&line, state));
-            }
-        }
-        let visited = |state: &UrlState| match state {
-            UrlState::Done { .. } | UrlState::Error { .. } => true,
-            UrlState::Rejected { reason, .. } => {
-                matches!(reason, Rejection::Robots | Rejection::HostBudget | Rejection::Address)
-            }
-            UrlState::Waiting { .. } => false,
-        };
-        let finished = self.seen.values().filter(|s| visited(s)).count();
-        if again {
-            return; // a URL queued again has a line already
-        }
-        self.same("lines in crawl.jsonl", known.len(), finished);
-    }
-
     /// Captures of each URL.
     pub fn captures(&self) -> BTreeMap<String, usize> {
         let mut captures = BTreeMap::new();
@@ -569,22 +453,6 @@ impl Found {
     pub fn done(&self) -> BTreeSet<UrlKey> {
         self.seen.iter().filter(|(_, s)| matches!(s, UrlState::Done { .. })).map(|(k, _)| k.url).collect()
     }
-}
-
-/// A file that was open when its page was committed has lost its `.open` since.
-fn record_at(folder: &Path, page: &PageRecord) -> Result<(), String> {
-    let place = page.warc.as_ref().ok_or("no place")?;
-    let closed = folder.join("warc").join(place.file.trim_end_matches(".open"));
-    let open = folder.join("warc").join(format!("{}.open", place.file.trim_end_matches(".open")));
-    let path = if closed.exists() { closed } else { open };
-    let mut reader = WarcReader::open(&path, place.offset).map_err(|e| format!("{}: {e}", path.display()))?;
-    let header = reader.next_record().map_err(|e| e.to_string())?.ok_or("the file ends there")?;
-    let kind = if page.how.is_revisit() { "revisit" } else { "response" };
-    if header.kind() != kind || header.target() != Some(&*page.asked()) {
-        return Err(format!("there is a {} of {:?}", header.kind(), header.target()));
-    }
-    let length = reader.finish().map_err(|e| e.to_string())?;
-    if length == place.length { Ok(()) } else { Err(format!("it has {length} bytes")) }
 }
 
 trait OrDefault {
