@@ -1,6 +1,6 @@
 """The live page in a real Chromium, against a running daemon.
 
-    page.py http://127.0.0.1:PORT/ [--token TOKEN --read-token TOKEN] [--shots FOLDER]
+    page.py http://127.0.0.1:PORT/ [--token TOKEN --read-token TOKEN] [--fresh] [--shots FOLDER]
 
 Prints each thing that was checked; the first that does not hold ends it with a traceback and exit code 1.
 """
@@ -10,6 +10,7 @@ import re
 
 from playwright.sync_api import expect, sync_playwright
 
+import page_fresh as fresh
 import page_tools as tools
 from page_looker import PATIENCE, SCRIPT, fits, looking, number, press, tile, until
 
@@ -18,9 +19,9 @@ CHROMIUM = "/usr/bin/chromium"
 
 def numbers_change(page):
     expect(page.locator("#state")).to_have_text("running")
-    until("pages are shown", lambda: number(tile(page, "pages stored").inner_text()) > 0)
-    first = number(tile(page, "pages stored").inner_text())
-    until("the number of pages grows", lambda: number(tile(page, "pages stored").inner_text()) > first)
+    until("pages are shown", lambda: number(tile(page, "captures").inner_text()) > 0)
+    first = number(tile(page, "captures").inner_text())
+    until("the number of pages grows", lambda: number(tile(page, "captures").inner_text()) > first)
     until("the line is drawn", lambda: (page.locator("#chart path.line").get_attribute("d") or "").count("L") > 1)
     expect(page.locator("#recent li button.url").first).to_be_visible()
     before = page.locator("#recent li").first.inner_text()
@@ -197,11 +198,15 @@ def main():
     parser.add_argument("url")
     parser.add_argument("--token")
     parser.add_argument("--read-token")
+    parser.add_argument("--fresh", action="store_true", help="what is said of visits, near-duplicates and link credit")
     parser.add_argument("--shots")
     options = parser.parse_args()
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        if options.fresh:
+            fresh.all_of_it(browser, options.url, options.shots)
+            return
         if options.token:
             with_token(browser, options.url, options.token)
             with looking(browser, options.url) as page:

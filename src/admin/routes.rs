@@ -118,6 +118,7 @@ routes! {
     "/api/v1/reports/changes" => get reports::changes::changes;
     "/api/v1/reports/freshness" => post schedule::freshness;
     "/api/v1/reports/near-duplicates" => get reports::near::near_duplicates;
+    "/api/v1/reports/near-duplicates/groups" => get reports::groups::near_groups;
     "/api/v1/reports/near-duplicates/across" => get across::told, post across::find;
     "/api/v1/reports/dead-links/holders" => get holders::held, post holders::find;
 }

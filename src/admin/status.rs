@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::admin::why_idle::findings::{findings, idle_reason};
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
+use crate::config::NearMode;
 use crate::crawl::node::Node;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::traps::HeldShape;
@@ -57,6 +58,7 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         hosts_ordered: node.crawl.orders.counts(),
         frontier: frontier.ranks.to_vec(),
         retries: frontier.retries,
+        near_duplicates: near_duplicates(node),
         credit: super::credit::sums(node).unwrap_or_default(),
         visits_planned: frontier.visits,
         visits_a_day: frontier.visit_load as f64 / 1e6,
@@ -71,6 +73,11 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         idle_reason: String::new(),
         warc_dir: node.crawl.rules.settings.warc_dir().display().to_string(),
     }
+}
+
+fn near_duplicates(node: &Node) -> Option<u64> {
+    let on = node.crawl.rules.settings.dedup.near != NearMode::Off;
+    on.then(|| node.telemetry.metrics.near_duplicates())
 }
 
 fn held_back(node: &Node, rejected: &BTreeMap<u8, u64>) -> HeldBack {

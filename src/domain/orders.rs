@@ -62,7 +62,13 @@ impl HostOrders {
 
     /// True when nothing of the host may be requested.
     pub fn holds(&self) -> bool {
-        self.refusal().is_some() || self.paused.is_some()
+        self.held().is_some()
+    }
+
+    /// What of it keeps the host from being asked, in a word.
+    pub fn held(&self) -> Option<&'static str> {
+        let all = [("blocked", self.blocked), ("dropping", self.dropping), ("paused", self.paused)];
+        all.into_iter().find_map(|(word, since)| since.map(|_| word))
     }
 
     /// Why nothing of the host may be queued, if that is so.

@@ -48,7 +48,8 @@ pub struct StatusSnapshot {
     pub errors: u64,
     /// URLs turned away, all reasons together.
     pub rejected: u64,
-    /// Answers stored in full.
+    /// Captures, each visit of a page one, as `crawl.max_pages` counts them: also those whose content was known, and those that the
+    /// settings keep out of the archive.
     pub pages_stored: u64,
     /// Answers with known content, stored as references.
     pub revisits: u64,
@@ -83,6 +84,9 @@ pub struct StatusSnapshot {
     /// Visits a day that they ask for.
     #[serde(default)]
     pub visits_a_day: f64,
+    /// Pages found to be near to another one since the process began; none where `dedup.near` is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_duplicates: Option<u64>,
     /// Link credit, where `frontier.credit` is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credit: Option<CreditSums>,

@@ -138,9 +138,13 @@ fn is_in_archive(line: &Value) -> bool {
 
 /// What the report says, page by page, each page of so many.
 fn report(crawl: &Running, query: &str, limit: usize) -> Vec<Value> {
+    listed(crawl, "", query, limit)
+}
+
+fn listed(crawl: &Running, what: &str, query: &str, limit: usize) -> Vec<Value> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
-        let (status, told) = crawl.get(&format!("/api/v1/reports/near-duplicates?limit={limit}{query}{cursor}"));
+        let (status, told) = crawl.get(&format!("/api/v1/reports/near-duplicates{what}?limit={limit}{query}{cursor}"));
         assert_eq!(status, 200, "{told}");
         let mut told: Value = serde_json::from_str(&told).unwrap();
         assert!(told["items"].as_array().unwrap().len() <= limit);
@@ -195,6 +199,18 @@ fn pages_are_marked_as_the_table_says_and_reported_by_group_and_nothing_is_lost(
         }
     }
     assert_eq!(report(&crawl, "&host=b.test", 50), Vec::<Value>::new());
+    for limit in [1, 50] {
+        let told = listed(&crawl, "/groups", "", limit);
+        let leaders: BTreeSet<&str> = told.iter().map(|group| group["leader"].as_str().unwrap()).collect();
+        assert_eq!(leaders, wanted.iter().map(|(leader, _)| leader.as_str()).collect(), "{told:#?}");
+        for group in &told {
+            let own = wanted.iter().filter(|(leader, _)| group["leader"] == **leader).map(|(_, url)| url.as_str());
+            let shown = group["pages"].as_array().unwrap().iter().map(|page| page["url"].as_str().unwrap());
+            assert_eq!(shown.collect::<BTreeSet<_>>(), own.collect::<BTreeSet<_>>(), "{group:#}");
+            assert_eq!(group["members"], json!(group["pages"].as_array().unwrap().len()), "{group:#}");
+            assert_eq!(group["more"], json!(false), "{group:#}");
+        }
+    }
     let (code, told) = crawl.ctl(&["report", "near-duplicates", "--across", "--json"]);
     assert_eq!(code, 0, "{told}");
     let across: Vec<Value> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -75,6 +75,18 @@ fn the_live_page_shows_the_crawl_steers_it_and_keeps_markup_text() {
 }
 
 #[test]
+fn the_live_page_shows_who_is_rich_what_is_near_and_how_fresh_the_pages_are() {
+    let web = TestWebConfig { hosts: 3, pages: 400, near: 0.3, ..TestWebConfig::default() };
+    let more = "crawl.order = \"best\"\nfrontier.credit = true\nrefresh.cycle = \"adapt\"\nrefresh.pace = \"2s\"\n\
+                refresh.min_interval = \"5s\"\n";
+    let mut sandbox = Sandbox::new(web, &format!("{SLOW}{more}"));
+    let crawl = Running::start(&mut sandbox, &[]);
+    browse(&format!("http://{}/", crawl.at), &["--fresh"]);
+    crawl.daemon.signal(Signal::SIGTERM);
+    crawl.end();
+}
+
+#[test]
 fn the_live_page_asks_for_the_token_and_one_for_looking_cannot_command() {
     let mut sandbox = Sandbox::new(web(), SLOW);
     let tokens = [("token", "correct-horse-battery-staple"), ("read_token", "only-for-looking-at-it")];

@@ -1,6 +1,7 @@
 //! Reports: dead links, seeds, hosts, statuses, media types, changes, near-duplicates; as JSON, or as CSV for spreadsheets.
 
 pub(super) mod changes;
+pub(super) mod groups;
 pub(super) mod near;
 pub mod query;
 mod rows;
@@ -18,6 +19,7 @@ use super::paging::{How, Page, Paging, written};
 use super::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
 pub use changes::ChangedPage;
+pub use groups::NearGroup;
 pub use near::NearPage;
 pub use rows::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
 

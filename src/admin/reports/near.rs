@@ -24,7 +24,7 @@ use crate::storage::values::PageRecord;
 #[into_params(parameter_in = Query)]
 pub(super) struct WhichGroups {
     /// Groups whose leader is of this host.
-    host: Option<String>,
+    pub host: Option<String>,
 }
 
 /// A page that is near to another one.
@@ -83,7 +83,7 @@ fn pages(node: &Node, host: Option<&str>, paging: &Paging) -> Result<Page<NearPa
     Ok(Page { items, next })
 }
 
-fn line(leader: Option<&PageRecord>, page: PageRecord) -> Option<NearPage> {
+pub(super) fn line(leader: Option<&PageRecord>, page: PageRecord) -> Option<NearPage> {
     let Some(Near::Like { url: group, distance }) = page.remarks.near else { return None };
     let leads = leader.filter(|leader| leader.remarks.near == Some(Near::Leader)).and_then(|leader| leader.print);
     let still = leads.zip(page.print).is_some_and(|(leader, own)| bits(leader.sim, own.sim).is_some());

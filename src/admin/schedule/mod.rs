@@ -89,6 +89,12 @@ pub struct HostVisits {
     pub queued: u32,
     /// New pages that go before the next visits.
     pub owed: f64,
+    /// Pages whose time has come and that wait for their turn; at most 1,000 are counted.
+    pub due: usize,
+    /// For how long the first of them waits; 0 where none does.
+    pub late_seconds: u64,
+    /// Why no visit is made whatever is due: `blocked`, `dropping` or `paused`, as the operator said.
+    pub held: Option<String>,
 }
 
 /// How true some pages are, as far as that can be expected by what is known of their changes.
@@ -115,7 +121,8 @@ impl Row for DueLine {
 }
 
 impl Row for HostVisits {
-    const NAMES: &'static [&'static str] = &["host", "pages", "first", "load", "room", "stretch", "queued", "owed"];
+    const NAMES: &'static [&'static str] =
+        &["host", "pages", "first", "load", "room", "stretch", "queued", "owed", "due", "late_seconds", "held"];
 }
 
 /// Of which host.
@@ -196,7 +203,7 @@ pub(super) async fn freshness(node: Data<Node>) -> Answer {
 
 /// Visits pages now that are done: by URL, host, pattern, tag of their seed. A job goes through them.
 #[utoipa::path(post, path = "/api/v1/urls/visit", tag = "schedule", request_body = VisitWhich, responses(
-    (status = 202, body = JobView), Refusal<400>, Refusal<409>, Refusal<413>, Refusal<503>,
+    (status = 202, body = JobView), Refusal<400>, Refusal<404>, Refusal<409>, Refusal<413>, Refusal<503>,
 ))]
 pub(super) async fn visit(payload: Payload, node: Data<Node>) -> Answer {
     let which: VisitWhich = body::json(payload).await?;

@@ -14,7 +14,7 @@ use crate::crawl::node::Node;
 use crate::domain::refresh::Ended;
 use crate::domain::visit::Visit;
 use crate::storage::error::hex;
-use crate::storage::keys::{HostAt, Key, KeyRange, SeenKey, VisitKey};
+use crate::storage::keys::{HostAt, HostCrawl, Key, KeyRange, SeenKey, VisitKey};
 use crate::storage::ledger::Scheduled;
 use crate::storage::tables::{Failed, HostCounts, HostState, Pages, Visits};
 use crate::storage::txn::Txn;
@@ -24,6 +24,8 @@ use crate::warc::date::iso;
 
 type Result<T> = std::result::Result<T, ControlError>;
 
+/// Pages of a host that are due and counted.
+const DUE: usize = 1_000;
 /// Captures looked at for one URL.
 const CAPTURES: usize = 16;
 const DAY: f64 = 86_400.0;
@@ -149,24 +151,36 @@ pub(super) fn hosts(node: &Node, paging: &Paging) -> Result<Page<HostVisits>> {
     let keys: Vec<HostAt> = looked.items.iter().map(|(key, _)| key.host_at()).collect();
     let states = read::get_many::<HostState>(&*node.storage, &keys).map_err(unread)?;
     let share = node.crawl.live().settings.refresh.share;
-    let line =
-        |((key, counts), state): ((crate::storage::keys::HostCrawl, values::HostCounts), Option<values::HostState>)| {
-            let state = state.unwrap_or_default();
-            let (host, visits) = (state.name.clone(), counts.visits);
-            let row = Row::new(node, key.host_at(), state, counts);
-            let schedule = row.schedule(node);
-            let turn = Duration::try_from_secs_f64(schedule.delay_seconds).unwrap_or_default() + row.pace.last_took();
-            let room = share * DAY / turn.as_secs_f64().max(0.001) * schedule.connections as f64;
-            HostVisits {
-                host,
-                pages: visits.rows,
-                first: visits.first.0,
-                load: visits.load as f64 / 1e6,
-                room,
-                stretch: visits.stretched(),
-                queued: visits.queued,
-                owed: visits.owed.pages().max(0.0),
-            }
-        };
-    Ok(Page { items: looked.items.into_iter().zip(states).map(line).collect(), next })
+    let line = |((key, counts), state): ((HostCrawl, values::HostCounts), Option<values::HostState>)| {
+        let (due, late) = due_now(node, key).map_err(unread)?;
+        let state = state.unwrap_or_default();
+        let (host, visits, held) = (state.name.clone(), counts.visits, state.orders.held().map(str::to_owned));
+        let row = Row::new(node, key.host_at(), state, counts);
+        let schedule = row.schedule(node);
+        let turn = Duration::try_from_secs_f64(schedule.delay_seconds).unwrap_or_default() + row.pace.last_took();
+        let room = share * DAY / turn.as_secs_f64().max(0.001) * schedule.connections as f64;
+        Ok(HostVisits {
+            host,
+            pages: visits.rows,
+            first: visits.first.0,
+            load: visits.load as f64 / 1e6,
+            room,
+            stretch: visits.stretched(),
+            queued: visits.queued,
+            owed: visits.owed.pages().max(0.0),
+            due,
+            late_seconds: late.as_secs(),
+            held,
+        })
+    };
+    let items = looked.items.into_iter().zip(states).map(line).collect::<Result<_>>()?;
+    Ok(Page { items, next })
+}
+
+/// Pages of a host whose time has come, and for how long the first of them waits.
+fn due_now(node: &Node, host: HostCrawl) -> std::result::Result<(usize, Duration), StorageError> {
+    let now = node.clock.date();
+    let rows = read::scan::<Visits>(&*node.storage, &KeyRange::visits(host, now), DUE)?;
+    let late = rows.first().map(|(first, _)| now.since(first.time)).unwrap_or_default();
+    Ok((rows.len(), late))
 }

@@ -12,7 +12,7 @@ import { showIdle } from "./idle.js";
 import { jobs, lookAtJobs } from "./jobs.js";
 import { lookAtActors } from "./pipeline.js";
 import { recent } from "./recent.js";
-import { reports } from "./reports.js";
+import { reports, showReports } from "./reports.js";
 import { retry } from "./retry.js";
 import { takeRole } from "./role.js";
 import { rules } from "./rules.js";
@@ -24,7 +24,7 @@ const PATIENCE = 8_000;
 
 const TILES = [
   ["pages a second", (s) => rate(s.rate)],
-  ["pages stored", (s) => count(s.pages_stored)],
+  ["captures", (s) => count(s.pages_stored)],
   ["waiting", (s) => count(s.waiting)],
   ["in flight", (s) => count(s.in_flight)],
   ["hosts active", (s) => count(s.hosts_active)],
@@ -83,6 +83,7 @@ function showStatus(s) {
   rejected.show(s.rejected_by_reason, s.troubles);
   showHeld(s.held_back);
   showVisits(s);
+  showReports(s);
   addPoint({ t: Date.now(), v: s.rate });
 }
 

@@ -47,7 +47,7 @@ export function show(element, visible) {
 
 /** One button of several is pressed; gives a function that presses one by its key. */
 export function choice(group, options, pressed, onChange) {
-  const buttons = options.map(([key, label]) => [key, button({ onclick: () => press(key) }, label)]);
+  const buttons = options.map(([key, label]) => [key, button({ "data-choice": key, onclick: () => press(key) }, label)]);
   group.replaceChildren(...buttons.map(([, button]) => button));
   const mark = (key) => buttons.forEach(([k, button]) => button.setAttribute("aria-pressed", String(k === key)));
   const press = (key) => {

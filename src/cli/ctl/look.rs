@@ -106,10 +106,10 @@ pub enum LookCommand {
         #[command(flatten)]
         paging: PagingArgs,
     },
-    /// Show who holds link credit, and the richest pages of a host
+    /// Show who holds link credit, and the richest pages of a host or of all
     #[command(after_help = "Example: lycosa ctl credit --host example.org")]
     Credit {
-        /// The host whose richest pages are shown
+        /// The host whose richest pages are shown; all without it
         #[arg(long)]
         host: Option<String>,
     },
@@ -323,14 +323,24 @@ fn credit(mut view: Value) -> String {
     sums.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut).for_each(digits);
     for page in view.get_mut("richest").and_then(Value::as_array_mut).into_iter().flatten() {
         page.get_mut("credit").into_iter().for_each(digits);
+        let percent = page["share"].as_f64().unwrap_or_default() * 100.0;
+        page.as_object_mut().map(|page| page.insert("share".to_owned(), format!("{percent:.3} %").into()));
     }
     let richest: Vec<&Value> = view.get("richest").and_then(Value::as_array).into_iter().flatten().collect();
-    let pages = if richest.is_empty() { String::new() } else { format!("\n{}", table(&richest, RICHEST)) };
+    let mut pages = if richest.is_empty() { String::new() } else { format!("\n{}", table(&richest, RICHEST)) };
+    if !view["next"].is_null() {
+        let looked = cell(&view["looked_at"]);
+        pages += &format!(
+            "\nThese are the richest of the {looked} pages looked at; there are more: --host shows those of one host.\n"
+        );
+    }
     facts(&sums) + &pages
 }
 
 const RICHEST: &[Column] = &[
     Column("credit", "/credit", Form::Plain),
+    Column("of all", "/share", Form::Plain),
+    Column("rank", "/rank", Form::Plain),
     Column("waits", "/waits", Form::Plain),
     Column("URL", "/url", Form::Plain),
 ];

@@ -64,11 +64,14 @@ const HOSTS: &[Column] = &[
     Column("host", "/host", Form::Plain),
     Column("pages", "/pages", Form::Plain),
     Column("first", "/first", Form::Time),
+    Column("due", "/due", Form::Plain),
+    Column("late", "/late_seconds", Form::Latency),
     Column("wanted a day", "/load", Form::Plain),
     Column("room a day", "/room", Form::Plain),
     Column("stretch", "/stretch", Form::Plain),
     Column("under way", "/queued", Form::Plain),
     Column("new first", "/owed", Form::Plain),
+    Column("held", "/held", Form::Plain),
 ];
 
 pub(super) fn ask(args: &ScheduleArgs) -> Ask {
@@ -110,7 +113,7 @@ fn one(mut answer: Value) -> String {
 /// Numbers with two places.
 fn rounded(mut answer: Value) -> Value {
     for item in answer.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
-        for name in ["load", "room", "stretch"] {
+        for name in ["load", "room", "stretch", "owed"] {
             if let Some(value) = item.get_mut(name) {
                 *value = ((value.as_f64().unwrap_or_default() * 100.0).round() / 100.0).into();
             }

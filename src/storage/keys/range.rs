@@ -64,6 +64,12 @@ impl KeyRange {
         Self { from: at(from), until: successor(&at(now)) }
     }
 
+    /// `visits`: what a host has at `now` or before.
+    pub fn visits(host: HostCrawl, now: UnixMillis) -> Self {
+        let from = host.encode();
+        Self { until: successor(&[&from[..], &now.0.to_be_bytes()].concat()), from }
+    }
+
     /// `pages`: the captures of a URL, newest first.
     pub fn captures(url: SeenKey) -> Self {
         Self::prefix(url.encode())

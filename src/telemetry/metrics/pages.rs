@@ -60,7 +60,7 @@ metrics! {
             counters_of::<Failure>("lycosa_retries", "Attempts that failed and are repeated, by reason");
         responses: Each<Counter> = counters("lycosa_responses", "Final answers by status class", ("class", &CLASSES));
         notes: Each<Counter> = counters_of::<Note>("lycosa_page_notes", "What was odd about answers, by note");
-        stored: Counter = counter("lycosa_pages_stored", "Answers stored in full");
+        stored: Counter = counter("lycosa_pages_stored", "Answers stored in the archive, in full or as a reference to content that is known");
         revisits: Counter = counter("lycosa_revisits", "Answers with known or unchanged content, stored as references");
         visits: Each<Counter> = counters_of::<Visit>("lycosa_visits", "Pages finished, by what their visit brought: the kind of the entry in the feed");
         near: Counter = counter(
@@ -162,6 +162,11 @@ impl Metrics {
     /// A page was found to be near to another one.
     pub fn near_duplicate(&self) {
         one_more(&self.0.pages.near);
+    }
+
+    /// Pages found to be near to another one since the process began.
+    pub fn near_duplicates(&self) -> u64 {
+        self.0.pages.near.get()
     }
 
     /// So many blocks had more leaders than were looked at.

@@ -98,3 +98,39 @@ fn what_no_list_has_is_refused_with_what_there_is() {
     drop(desk);
     live.close();
 }
+
+#[test]
+fn the_richest_pages_of_all_hosts_and_of_one_are_told_with_their_share_and_place() {
+    let site = site();
+    let sandbox = in_front_of(&site).set("fetch.retries=0").set("crawl.order=best").set("frontier.credit=true");
+    let live = sandbox.start_bare();
+    let desk = Desk::of(&live);
+    live.control().pause().unwrap();
+    live.seed(&["http://a.test/", "http://b.test/", "http://b.test/busy"]);
+    let all = desk.get("/api/v1/credit");
+    assert_eq!((&all["sums"]["issued"], &all["looked_at"], all.get("next")), (&3.0.into(), &3.into(), None), "{all:#}");
+    let rich = all["richest"].as_array().unwrap();
+    assert_eq!(urls(rich), ["http://a.test/", "http://b.test/", "http://b.test/busy"].into());
+    for page in rich {
+        assert!((page["share"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9 && page["credit"] == 1.0, "{page}");
+        assert!(page["waits"] == true && page["rank"].as_u64().is_some_and(|rank| rank <= 7), "{page}");
+    }
+    let of_b = desk.get("/api/v1/credit?host=b.test");
+    assert_eq!(urls(of_b["richest"].as_array().unwrap()), ["http://b.test/", "http://b.test/busy"].into());
+    desk.refuses(&[
+        ("/api/v1/credit?cursor=x", "`next` of the page before"),
+        ("/api/v1/credit?limit=5", "no parameter"),
+    ]);
+    live.control().resume().unwrap();
+    live.until("the sites to be crawled", |s| s.done == 2 && s.waiting + s.processing == 0);
+    let after = desk.get("/api/v1/credit");
+    assert!(after["richest"].as_array().unwrap().iter().all(|page| page["url"] != "http://a.test/"), "{after:#}");
+    drop(desk);
+    live.close();
+
+    let sandbox = in_front_of(&site);
+    let live = sandbox.start_bare();
+    let off = Desk::of(&live).get("/api/v1/credit");
+    assert_eq!((&off["sums"], off["richest"].as_array().unwrap().len()), (&Value::Null, 0), "{off:#}");
+    live.close();
+}
