@@ -64,7 +64,7 @@ pub(crate) fn note(node: &Node, s: &StatusSnapshot) {
             *queue = u64::try_from(node.telemetry.metrics.queued(*kind)).unwrap_or(0);
         }
         Sample {
-            pages: s.pages_stored.saturating_add(s.revisits),
+            pages: s.pages_stored,
             bytes: s.bytes,
             errors: s.errors,
             done: s.done,

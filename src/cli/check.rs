@@ -202,7 +202,7 @@ fn examples(text: &mut String, told: &Told) {
         let _ = writeln!(text, "  {}", escaped(example));
     }
     let more = told.count.saturating_sub(told.examples.len() as u64);
-    if more > 0 {
+    if more > 0 && !told.examples.is_empty() {
         let _ = writeln!(text, "  and {more} more");
     }
 }

@@ -120,6 +120,9 @@ impl Layers {
             variables.into_iter().filter_map(|(name, value)| Some((variables::key(&name)?, name, value))).collect();
         found.sort();
         for (key, name, value) in found {
+            if let Some(problem) = variables::list_of_tables(&key) {
+                return Err(fault(&Origin::Env(name), &key, problem));
+            }
             self = self.raw(Origin::Env(name), &key, &value)?;
         }
         Ok(self)

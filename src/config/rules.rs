@@ -10,7 +10,7 @@ use super::settings::Settings;
 use crate::content::extract::{ExtractRule, ExtractRules, RuleError};
 use crate::content::html::ExtractOptions;
 use crate::content::sitemap::SitemapLimits;
-use crate::domain::host::host_matches;
+use crate::domain::host::{host_matches, parse_host};
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::priority::{HostWeights, Priorities};
@@ -228,11 +228,28 @@ impl sections::ScheduleSection {
         if from.zip(until).is_some_and(|(from, until)| from >= until) {
             return Err(("until", "lies before `from`, so the rule never holds".to_owned()));
         }
-        let (hosts, types, tags) = (self.hosts.clone(), self.types.clone(), self.tags.clone());
+        let hosts = self.hosts.iter().map(|host| host_pattern(host).map_err(|e| ("hosts", e)));
+        let types = self.types.iter().map(|kind| media_types(kind).map_err(|e| ("types", e)));
+        let (hosts, types, tags) =
+            (hosts.collect::<Result<_, _>>()?, types.collect::<Result<_, _>>()?, self.tags.clone());
         let chosen = Chosen { urls, hosts, types, tags, from, until };
         let Self { cycle, min, max, weight, heed, .. } = self.clone();
         Ok(Rule { chosen, cycle, min, max, weight, heed })
     }
+}
+
+/// `host` or `*.domain` as canonical hosts are written.
+fn host_pattern(text: &str) -> Result<String, String> {
+    let (wild, name) = text.trim().strip_prefix("*.").map_or(("", text.trim()), |name| ("*.", name));
+    let host = parse_host(name).ok_or_else(|| format!("`{text}` is no host; write example.org or *.example.org"))?;
+    Ok(format!("{wild}{}", host.trim_end_matches('.')))
+}
+
+/// A media type, or how some begin, as they are kept of pages.
+fn media_types(text: &str) -> Result<String, String> {
+    let none = text.is_empty() || text.contains(|c: char| c.is_whitespace() || "*;,".contains(c));
+    let told = || format!("`{text}` fits no media type; write application/pdf, or image/ for all that begin so");
+    if none { Err(told()) } else { Ok(text.to_ascii_lowercase()) }
 }
 
 impl sections::ExtractSection {

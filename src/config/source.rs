@@ -197,6 +197,11 @@ pub(super) fn known(path: &[String]) -> Result<(), String> {
     Err("no such key; `lycosa config show` lists them all".into())
 }
 
+/// Whether a section is a list of tables: `[[schedule]]`.
+pub(super) fn is_list_of_tables(section: &str) -> bool {
+    leaves(&FileForm::default()).iter().any(|leaf| leaf.key == section && leaf.json.is_array())
+}
+
 /// Every key in the order of the sections, with its value, as if nobody had set it.
 pub(super) fn leaves(form: &FileForm) -> Vec<Shown> {
     let mut found = Vec::new();

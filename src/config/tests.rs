@@ -48,6 +48,14 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
 }
 
 #[test]
+fn lists_of_tables_have_no_variable_and_who_tries_is_told_where_they_stand() {
+    for name in ["LYCOSA_SCHEDULE__0__CYCLE", "LYCOSA_HOST__0__MATCH"] {
+        let error = Layers::new().env(env(&[(name, "1h")])).unwrap_err().to_string();
+        assert!(error.contains("is a list of tables, which variables cannot set; write [["), "{error}");
+    }
+}
+
+#[test]
 fn values_on_the_command_line_may_be_toml_plain_text_or_a_list() {
     let sets = [
         "agent.name=123",

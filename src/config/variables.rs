@@ -44,11 +44,22 @@ pub(super) fn misspelt(name: &str) -> Option<String> {
     if !ours || OF_SERVICES.iter().any(|service| name.starts_with(service)) {
         return None;
     }
+    if let Some(problem) = list_of_tables(&name.trim_start_matches("LYCOSA_").to_ascii_lowercase()) {
+        return Some(format!("environment variable {name} is not read: {problem}"));
+    }
     let near = nearest(name).map_or_else(
         || "keys are set by LYCOSA_SECTION__KEY, and `lycosa config show` lists them".to_owned(),
         |(variable, key)| format!("the key {key} is set by {variable}"),
     );
     Some(format!("environment variable {name} is not read; {near}"))
+}
+
+/// Why a key cannot be set by a variable: its section is a list of tables, such as `[[schedule]]`.
+pub(super) fn list_of_tables(key: &str) -> Option<String> {
+    let list = key.split('.').next().filter(|list| source::is_list_of_tables(list))?;
+    Some(format!(
+        "{list} is a list of tables, which variables cannot set; write [[{list}]] in the file, or --set '{list}=[{{…}}]'"
+    ))
 }
 
 /// The variable of a key, or another one that is read, with the name most like this one.
@@ -77,6 +88,9 @@ mod tests {
             ("LYCOSA_FETCH_TIMEOUTS_CONECT", "LYCOSA_FETCH__TIMEOUTS__CONNECT"),
             ("LYCOSA_CRAWL_MAX_PAGE", "LYCOSA_CRAWL__MAX_PAGES"),
             ("LYCOSA_WHATEVER_IT_IS", "LYCOSA_SECTION__KEY"),
+            ("LYCOSA_SCHEDULE", "write [[schedule]] in the file, or --set 'schedule=[{…}]'"),
+            ("LYCOSA_PRIORITY", "priority is a list of tables"),
+            ("LYCOSA_HOST", "[[host]]"),
         ] {
             let told = misspelt(name).unwrap();
             assert!(told.contains(name) && told.contains(part), "{told}");

@@ -169,8 +169,13 @@ impl Crawl {
 
     /// When the next page is visited again, or the next sitemap is.
     pub fn next_visit(&self) -> Option<UnixMillis> {
+        self.next_page_visit().into_iter().chain(self.next_sitemap()).min()
+    }
+
+    /// When the next page is visited again.
+    pub fn next_page_visit(&self) -> Option<UnixMillis> {
         let visit = Some(self.progress.next_visit.load(Ordering::Relaxed)).filter(|visit| *visit < u64::MAX);
-        visit.map(UnixMillis).into_iter().chain(self.next_sitemap()).min()
+        visit.map(UnixMillis)
     }
 
     /// The counters of the last commit.

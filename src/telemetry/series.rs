@@ -30,7 +30,7 @@ pub struct Sample {
     #[serde(rename = "at_ms")]
     #[schema(value_type = u64)]
     pub at: UnixMillis,
-    /// Pages stored, revisits included.
+    /// Captures, as `pages_stored` of the status.
     pub pages: u64,
     /// Bytes received.
     pub bytes: u64,

@@ -14,7 +14,7 @@ pub fn line(s: &StatusSnapshot) -> String {
     let StatusSnapshot { pages_per_second, hosts_active, hosts_waiting, hosts_parked, in_flight, .. } = s;
     let mut text = format!(
         "discovered={discovered} waiting={waiting} processing={processing} done={done} errors={errors} \
-         rejected={rejected} stored={pages_stored} bytes={bytes} pages_per_second={pages_per_second:.1} \
+         rejected={rejected} captures={pages_stored} bytes={bytes} pages_per_second={pages_per_second:.1} \
          hosts_active={hosts_active} hosts_waiting={hosts_waiting} hosts_parked={hosts_parked} in_flight={in_flight}"
     );
     if !s.idle_reason.is_empty() {
@@ -33,7 +33,7 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
         ("URLs visited".to_owned(), s.visited().to_string()),
         ("still waiting".to_owned(), s.waiting.saturating_add(s.processing).to_string()),
         ("rejected".to_owned(), s.rejected.to_string()),
-        ("pages stored".to_owned(), s.pages_stored.to_string()),
+        ("captures".to_owned(), s.pages_stored.to_string()),
         ("known content".to_owned(), s.revisits.to_string()),
         ("bytes received".to_owned(), format!("{} ({})", s.bytes, human_size(s.bytes))),
         ("mean time per page".to_owned(), s.mean_fetch().map_or_else(|| "-".to_owned(), mean)),
@@ -118,7 +118,7 @@ mod tests {
         let rows = [
             "time                1:02:03",
             "URLs visited        8",
-            "pages stored        6",
+            "captures            6",
             "bytes received      3145728 (3.0 MiB)",
             "mean time per page  50.0 ms",
             "  status 500        2",

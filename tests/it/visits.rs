@@ -1,6 +1,6 @@
 //! Pages are visited again when their cycle says so, and what is said of that.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -109,9 +109,77 @@ fn a_visit_is_told_before_it_comes_reckoned_anew_on_demand_and_made_at_once() {
     live.until("the visit", |s| times(&site, "/b/1") == 2 && s.waiting + s.processing == 0);
     let (status, refused) = desk.send("POST", "/api/v1/urls/visit", "{}");
     assert_eq!(status, 400, "{refused}");
+    let unknown = r#"{"urls": ["http://a.test/b/1", "http://a.test/never"]}"#;
+    let (status, refused) = desk.send("POST", "/api/v1/urls/visit", unknown);
+    assert!(
+        status == 404 && refused["detail"].as_str().unwrap().contains("nothing is known of http://a.test/never"),
+        "{refused}"
+    );
     drop(desk);
     live.end();
     assert_eq!(times(&site, "/"), 1);
+}
+
+#[test]
+fn a_page_given_up_after_it_was_captured_is_told_so_also_by_the_next_process() {
+    let gone = Arc::new(AtomicBool::new(false));
+    let known = gone.clone();
+    let site = Site::http(move |_, path| match path {
+        "/" => html("<p>home <a href=/a>a</a>"),
+        "/a" if known.load(Ordering::SeqCst) => page(410, "text/html", "", "it was here"),
+        "/robots.txt" => none(),
+        _ => html("<p>a page"),
+    });
+    let sandbox = daemon(&site, "off");
+    let live = sandbox.start();
+    live.until("all pages", |s| s.done == 2 && s.waiting + s.processing == 0);
+    let captured = Desk::of(&live).get("/api/v1/explain?url=http://a.test/a")["page"]["captured_ms"].as_u64().unwrap();
+    gone.store(true, Ordering::SeqCst);
+    let (status, _) = Desk::of(&live).send("POST", "/api/v1/urls/visit", r#"{"urls": ["http://a.test/a"]}"#);
+    assert_eq!(status, 202);
+    live.until("it to be given up", |s| s.errors == 1);
+    live.close();
+    let live = sandbox.start();
+    let desk = Desk::of(&live);
+    let told = desk.get("/api/v1/explain?url=http://a.test/a");
+    let answer = told["answer"].as_str().unwrap();
+    assert!(answer.starts_with("Crawled at ") && answer.contains(", and given up later at "), "{told:#}");
+    let view = desk.get("/api/v1/urls?url=http://a.test/a");
+    assert!(
+        view["at_ms"].as_u64().unwrap() > captured && told["attempts"][0]["at_ms"].as_u64().unwrap() > captured,
+        "{view} {told:#}"
+    );
+    drop(desk);
+    live.end();
+}
+
+#[test]
+fn what_holds_visits_back_is_named_be_it_the_rate_or_the_operator() {
+    let site = Site::http(|_, path| match path {
+        "/" => html(&(0..40).map(|n| format!("<a href=/p{n}>p</a>")).collect::<String>()),
+        "/robots.txt" => none(),
+        _ => html(&format!("<p>the page {path}")),
+    });
+    let sandbox = daemon(&site, "1s").set("refresh.max_rate=0.01");
+    let live = sandbox.start();
+    let desk = Desk::of(&live);
+    live.until("visits that wait for the rate", |_| {
+        let why = desk.get("/api/v1/why-idle");
+        let findings = why["findings"].as_array().unwrap();
+        findings
+            .iter()
+            .any(|f| f["code"] == "visits_bounded" && f["sentence"].as_str().unwrap().contains("refresh.max_rate"))
+    });
+    let of = || desk.get("/api/v1/schedule/hosts")["items"][0].clone();
+    live.until("what is due, and for how long", |_| {
+        let host = of();
+        host["due"].as_u64().unwrap() > 30 && host["late_seconds"].as_u64().unwrap() > 0
+    });
+    assert_eq!(of()["held"], Value::Null);
+    assert_eq!(desk.send("POST", "/api/v1/hosts/a.test/block", "").0, 200);
+    assert_eq!(of()["held"], "blocked");
+    drop(desk);
+    live.close();
 }
 
 #[test]

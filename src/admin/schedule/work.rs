@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::VisitWhich;
 use crate::admin::ControlError;
 use crate::admin::commit::{chunks, commit, reading};
-use crate::admin::find::Target;
+use crate::admin::find::{Target, unread};
 use crate::admin::jobs::JobView;
 use crate::admin::orders::command::range_of;
 use crate::crawl::jobs::{Job, JobError};
@@ -81,6 +81,17 @@ struct Which {
     tag: Option<String>,
 }
 
+/// The key of a URL that the crawl knows.
+fn known(node: &Node, url: &str) -> Result<SeenKey, ControlError> {
+    let Target { url, key } = Target::typed(node, url)?.target;
+    match read::seen_state(&*node.storage, key).map_err(unread)? {
+        Some(_) => Ok(key),
+        None => Err(ControlError::Absent(format!(
+            "nothing is known of {url}: nobody found a link to it yet (no page is visited now); `lycosa ctl seeds add URL` adds it"
+        ))),
+    }
+}
+
 impl Which {
     fn of(node: &Node, asked: VisitWhich) -> Result<Self, ControlError> {
         let VisitWhich { urls, host, pattern, tag } = asked;
@@ -100,8 +111,7 @@ impl Which {
             0 => format!("host={} pattern={} tag={}", or_any(&host), or_any(&pattern), or_any(&tag)),
             n => format!("urls={n}"),
         };
-        let urls =
-            urls.iter().map(|url| Ok(Target::typed(node, url)?.target.key)).collect::<Result<_, ControlError>>()?;
+        let urls = urls.iter().map(|url| known(node, url)).collect::<Result<_, ControlError>>()?;
         let range = range_of(node, host.as_deref())?;
         let compiled =
             |text: String| UrlPatterns::new(&[text]).map_err(|e| ControlError::Invalid(format!("pattern: {e}")));

@@ -50,6 +50,9 @@ pub(super) struct How {
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct UndoHow {
+    /// Rank waiting URLs anew by the rules that hold then, as a background job.
+    #[serde(default)]
+    rerank: bool,
     /// Also when the crawl would end at once, or most of the queue be turned away.
     #[serde(default)]
     force: bool,
@@ -122,9 +125,9 @@ pub(super) async fn history(node: Data<Node>) -> Answer {
     Refusal<413>, Refusal<503>,
 ))]
 pub(super) async fn undo(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
-    let UndoHow { force } = body::query(&request)?;
+    let how: UndoHow = body::query(&request)?;
     body::nothing(payload).await?;
-    ok(ordered(query::undo(Arc::clone(&node), force), in_force(&node)).await?)
+    ok(ordered(query::undo(Arc::clone(&node), how), in_force(&node)).await?)
 }
 
 /// What a change would do to all URLs there are, as a background job; its result is a TrialView.

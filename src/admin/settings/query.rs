@@ -8,7 +8,9 @@ use serde_json::{Value as Json, json};
 use crate::admin::ControlError;
 use crate::admin::jobs::JobView;
 use crate::admin::rerank;
-use crate::admin::settings::{ChangeView, Changed, Changes, How, ReadmitView, SettingView, SettingsView, TrialView};
+use crate::admin::settings::{
+    ChangeView, Changed, Changes, How, ReadmitView, SettingView, SettingsView, TrialView, UndoHow,
+};
 use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable, shown_headers};
 use crate::crawl::jobs::JobError;
 use crate::crawl::live::Live;
@@ -52,10 +54,7 @@ pub(super) async fn change(node: Arc<Node>, changes: Changes, how: How) -> Resul
         }
     }
     if rerank {
-        match rerank::start_all(&node, change.generation) {
-            Ok(job) => made.rerank = Some(job),
-            Err(e) => made.note = Some(format!("the change holds, but waiting URLs are not ranked anew: {e}")),
-        }
+        rank_anew(&node, &mut made);
     }
     if readmit && !node.crawl.rules.settings.scope.record_rejected {
         made.note = Some("scope.record_rejected is off: no rejected URL is remembered".into());
@@ -64,11 +63,23 @@ pub(super) async fn change(node: Arc<Node>, changes: Changes, how: How) -> Resul
 }
 
 /// Takes back the last change.
-pub(super) async fn undo(node: Arc<Node>, force: bool) -> Result<Changed, ControlError> {
-    if !force {
+pub(super) async fn undo(node: Arc<Node>, how: UndoHow) -> Result<Changed, ControlError> {
+    if !how.force {
         check(&node, live::undoing(&node)?).await?;
     }
-    Ok(changed(&node, &live::undo(&node).await?))
+    let mut made = changed(&node, &live::undo(&node, how.rerank).await?);
+    if how.rerank {
+        rank_anew(&node, &mut made);
+    }
+    Ok(made)
+}
+
+/// Starts the job that ranks waiting URLs by a change that was made.
+fn rank_anew(node: &Arc<Node>, made: &mut Changed) {
+    match rerank::start_all(node, made.change.generation) {
+        Ok(job) => made.rerank = Some(job),
+        Err(e) => made.note = Some(format!("the change holds, but waiting URLs are not ranked anew: {e}")),
+    }
 }
 
 /// Forgets what was set for a host.

@@ -30,6 +30,8 @@ use crate::warc::pick::way_at;
 
 /// Queue entries counted before a URL.
 const COUNTED: usize = 1_000;
+/// An attempt of this process that lies so near to the moment of giving up is the last one, milliseconds: its commit came later.
+const SAME: u64 = 60_000;
 /// Captures shown as attempts.
 const CAPTURES: usize = 16;
 
@@ -37,7 +39,8 @@ const CAPTURES: usize = 16;
 pub(super) fn look_up(node: &Node, url: &str) -> Result<UrlView, ControlError> {
     let target = Target::typed(node, url)?.target;
     let record = Record::read(node, target.key).map_err(unread)?;
-    Ok(view(node, &target, &record))
+    let given_up = read::get::<Failed>(&*node.storage, &target.key).map_err(unread)?.map(|failed| failed.when.0);
+    Ok(view(node, &target, &record, given_up))
 }
 
 /// All that decides over a URL.
@@ -60,7 +63,7 @@ pub(in crate::admin) fn state_of(state: Option<UrlState>) -> (State, Option<&'st
     }
 }
 
-fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
+fn view(node: &Node, target: &Target, record: &Record, given_up: Option<u64>) -> UrlView {
     let (state, reason) = state(record);
     let (rank, order, due) = match record.state {
         Some(UrlState::Waiting { rank, order, due, .. }) => (Some(rank), due.is_none().then_some(order), due),
@@ -70,7 +73,7 @@ fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
     let failed = || node.telemetry.attempts.of(&target.key.url).first().map(|attempt| attempt.at.0);
     let at_ms = match state {
         State::Done => captured,
-        State::Error => failed().or(captured),
+        State::Error => given_up.or_else(failed).or(captured),
         _ => None,
     };
     UrlView {
@@ -116,7 +119,7 @@ fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
         queue,
         host,
         hold,
-        attempts: attempts(node, target.key)?,
+        attempts: attempts(node, target.key, state)?,
         found: found(node, target, &record)?,
         page: record.page.as_ref().map(|(_, page)| CaptureView::from(page)),
         schedule: schedule::of(node, target.key)?,
@@ -252,13 +255,19 @@ fn host(node: &Node, target: &Target, counts: HostCounts) -> Result<UrlHost, Sto
     Ok(UrlHost { state, wait: wait.map(|wait| wait.view(&node.clock)), queued, schedule: row.schedule(node) })
 }
 
-/// Failures of this process and captures, newest first.
-fn attempts(node: &Node, key: SeenKey) -> Result<Vec<AttemptView>, StorageError> {
+/// The one that it was given up for, failures of this process, and captures, newest first.
+fn attempts(node: &Node, key: SeenKey, state: State) -> Result<Vec<AttemptView>, StorageError> {
     let failed = node.telemetry.attempts.of(&key.url);
-    let failed: Vec<AttemptView> = failed
+    let mut failed: Vec<AttemptView> = failed
         .into_iter()
         .map(|a| AttemptView { at_ms: a.at.0, outcome: a.reason.to_owned(), status: a.status })
         .collect();
+    if state == State::Error
+        && let Some(end) = read::get::<Failed>(&*node.storage, &key)?
+        && failed.iter().all(|attempt| attempt.at_ms.abs_diff(end.when.0) > SAME)
+    {
+        failed.push(AttemptView { at_ms: end.when.0, outcome: end.reason.as_str().to_owned(), status: end.status });
+    }
     let captures = read::scan::<Pages>(&*node.storage, &KeyRange::captures(key), CAPTURES)?;
     let captures = captures.into_iter().map(|(_, page)| AttemptView {
         at_ms: page.fetched.0,

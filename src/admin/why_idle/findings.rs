@@ -31,6 +31,8 @@ const LONG_PARSE: Duration = Duration::from_secs(5);
 const SLOW_DISK: &str = "look at the disk; durability.sync says how often it is waited for";
 /// A jump of the clock is told for so long.
 const A_DAY: Duration = Duration::from_secs(86_400);
+/// Visits that are late by less begin in a moment.
+const LATE: Duration = Duration::from_secs(1);
 /// A trouble is told for so long.
 const LATELY: Duration = Duration::from_secs(3_600);
 
@@ -126,6 +128,10 @@ fn long_parse(node: &Node) -> Option<Finding> {
 
 /// Is there work, and can it be begun?
 fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
+    let bounded = visits_bounded(node);
+    if let (0, Some(bounded)) = (s.waiting + s.processing, &bounded) {
+        return vec![bounded.clone()];
+    }
     if s.waiting + s.processing == 0 {
         return vec![if node.crawl.live().settings.crawl.until_done {
             finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
@@ -146,10 +152,22 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
         let sentence = "crawl.max_pages is reached: the crawl is about to end";
         return vec![finding(IdleCode::LimitReached, sentence, "start with a larger crawl.max_pages")];
     }
-    waiting(node, s).unwrap_or_else(|e| {
+    let mut found = waiting(node, s).unwrap_or_else(|e| {
         let sentence = format!("what hosts wait for cannot be read now: {e}");
         vec![finding(IdleCode::DiskFault, sentence, "see the log")]
-    })
+    });
+    found.extend(bounded);
+    found
+}
+
+/// Visits have been due for a while: they wait for `refresh.max_rate`.
+fn visits_bounded(node: &Node) -> Option<Finding> {
+    let settings = &node.crawl.live().settings;
+    let rate = settings.refresh.max_rate.filter(|_| !settings.crawl.until_done)?;
+    let due = node.crawl.next_page_visit().map(|due| node.clock.date().since(due)).filter(|late| *late >= LATE)?;
+    let sentence =
+        format!("visits are due, the first for {}, and refresh.max_rate lets {rate} a second begin", roughly(due));
+    Some(finding(IdleCode::VisitsBounded, sentence, "wait, or raise it: `lycosa ctl set refresh.max_rate=…`"))
 }
 
 /// Why all page permits are taken.
@@ -310,6 +328,7 @@ pub(in crate::admin) fn idle_reason(node: &Node, s: &StatusSnapshot, found: &[Fi
         | IdleCode::RobotsUnreachable
         | IdleCode::DnsFailing
         | IdleCode::RetriesWaiting
+        | IdleCode::VisitsBounded
         | IdleCode::Starting => waiting_line(node, s, &found),
         _ => first.sentence.clone(),
     };

@@ -49,6 +49,8 @@ kinds! {
         RobotsUnreachable = "robots_unreachable",
         /// Names cannot be resolved.
         DnsFailing = "dns_failing",
+        /// Visits are due, and `refresh.max_rate` lets so many a second begin.
+        VisitsBounded = "visits_bounded",
         /// URLs wait for their next try.
         RetriesWaiting = "retries_waiting",
         /// Hosts are about to be taken up.

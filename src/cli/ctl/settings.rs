@@ -58,8 +58,11 @@ pub enum SettingsCommand {
         force: bool,
     },
     /// Take back the last change of the settings
-    #[command(after_help = "Example: lycosa ctl undo")]
+    #[command(after_help = "Examples: lycosa ctl undo\n          lycosa ctl undo --rerank")]
     Undo {
+        /// Rank waiting URLs anew by the rules that hold then
+        #[arg(long)]
+        rerank: bool,
         /// Also when the crawl would end at once, or most of the queue be turned away
         #[arg(long)]
         force: bool,
@@ -105,8 +108,9 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
             let changes = keys.iter().map(|key| (key.clone(), Value::Null)).collect();
             patch(&asked(&[("rerank", *rerank), ("force", *force)]), changes)
         }
-        SettingsCommand::Undo { force } => {
-            Ask::post(format!("/api/v1/settings/undo{}", asked(&[("force", *force)])), String::new())
+        SettingsCommand::Undo { rerank, force } => {
+            let how = asked(&[("rerank", *rerank), ("force", *force)]);
+            Ask::post(format!("/api/v1/settings/undo{how}"), String::new())
         }
         SettingsCommand::Settings { command: Some(SettingsPart::History), .. } => Ask::get("/api/v1/settings/history"),
         SettingsCommand::Settings { command: None, .. } => Ask::get("/api/v1/settings"),

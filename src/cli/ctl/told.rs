@@ -60,6 +60,10 @@ pub(super) fn made(made: &Changed, now: &InForce) -> String {
     if made.job.is_none() && change.changed.iter().any(may_widen) {
         text += READMIT;
     }
+    let by_rank = now.value("crawl.order").as_deref() == Some("\"best\"");
+    if made.rerank.is_none() && by_rank && change.changed.iter().any(ranks) {
+        text += RERANK;
+    }
     text + &made.job.iter().chain(&made.rerank).map(started).collect::<String>()
 }
 
@@ -75,6 +79,15 @@ fn value(key: &ChangedView, now: &InForce) -> String {
 /// What is said after a change that may let in URLs that were rejected before.
 const READMIT: &str =
     "URLs rejected before stay rejected; `lycosa ctl urls readmit` judges them again by these rules\n";
+
+/// What is said after a change of ranks.
+const RERANK: &str = "URLs that wait keep their ranks; `lycosa ctl urls rerank` gives them those of these rules\n";
+
+/// Whether a change is one of importance.
+fn ranks(change: &ChangedView) -> bool {
+    let weight = |value: &Value| value.get("weight").cloned().unwrap_or_default();
+    change.key == "priority" || (change.key.starts_with("host.") && weight(&change.before) != weight(&change.after))
+}
 
 /// Whether a change may let in more URLs. What a key was by the configuration is not known here: null is taken for the
 /// built-in default.

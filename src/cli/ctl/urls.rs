@@ -1,13 +1,14 @@
 //! `lycosa ctl urls …`: URLs turned away or given up, listed and queued again.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::door::Ask;
 use super::jobs::{WaitArgs, sentence};
 use super::look::{PagingArgs, list};
 use super::read;
 use super::table::{Column, Form, listed};
+use crate::admin::jobs::JobView;
 use crate::admin::rerank::RerankWhich;
 use crate::admin::retry::RetryWhich;
 use crate::admin::schedule::VisitWhich;
@@ -165,10 +166,23 @@ pub(super) fn told(command: &UrlsCommand, answer: &str) -> Result<String, CliErr
     Ok(match command {
         UrlsCommand::Rejected { .. } => listed(&read(answer)?, REJECTED),
         UrlsCommand::Failed { .. } => listed(&read(answer)?, FAILED),
+        UrlsCommand::Visit(which) if !which.urls.is_empty() => visited(&read(answer)?)?,
         UrlsCommand::Readmit { .. } | UrlsCommand::Rerank { .. } | UrlsCommand::Retry(_) | UrlsCommand::Visit(_) => {
             sentence(&read(answer)?)
         }
     })
+}
+
+/// Of pages that were named each is visited, or it is an error.
+fn visited(job: &JobView) -> Result<String, CliError> {
+    let n = |name: &str| job.result.get(name).and_then(Value::as_u64);
+    match (n("queued"), n("asked")) {
+        (Some(queued), Some(asked)) if queued < asked => Err(CliError::new(format!(
+            "{queued} of {asked} pages are visited now; of the others none is done: they wait already, were given up or turned away; \
+             `lycosa ctl explain URL` says which"
+        ))),
+        _ => Ok(sentence(job)),
+    }
 }
 
 /// Whether a job carries it out whose end is waited for.

@@ -11,7 +11,7 @@ use crate::config::settings::Agent;
 use crate::domain::host::is_canonical_host;
 use crate::domain::login::login_refused;
 use crate::domain::robots::RobotsCachePolicy;
-use crate::domain::scope::{ScopeMode, ScopeRules};
+use crate::domain::scope::{HostPatterns, ScopeMode, ScopeRules};
 use crate::domain::seed::check_said;
 use crate::domain::url::UrlPatterns;
 
@@ -77,6 +77,10 @@ pub(super) fn check_scope(scope: &ScopeRules) -> Checked {
         for pattern in list {
             accepted(key, UrlPatterns::new(std::slice::from_ref(pattern)))?;
         }
+    }
+    for (key, list) in [("scope.allow_hosts", &scope.allow_hosts), ("scope.deny_hosts", &scope.deny_hosts)] {
+        let named = HostPatterns::new(list);
+        accepted(key, named.map_err(|text| format!("`{text}` is no host; write example.org or *.example.org")))?;
     }
     let prefixes = scope.mode != ScopeMode::Prefixes || !scope.prefixes.is_empty();
     ensure(prefixes, "scope.prefixes", || "must name at least one prefix when scope.mode is \"prefixes\"".into())

@@ -7,6 +7,7 @@ use crate::base::units::format_duration;
 use crate::config::sections::*;
 use crate::content::extract::RuleError;
 use crate::domain::found_as::DEEPEST_NESTING;
+use crate::domain::seed::check_said;
 use crate::net::dns;
 use crate::net::guard::{HostPattern, parse_allow};
 
@@ -97,6 +98,7 @@ pub(super) fn check_schedule(rules: &[ScheduleSection]) -> Checked {
     for (i, rule) in rules.iter().enumerate() {
         let key = |key: &str| format!("schedule[{i}].{key}");
         rule.compiled().map(drop).or_else(|(what, why)| ensure(false, &key(what), || why))?;
+        accepted(&key("tags"), check_said(None, &rule.tags))?;
         let weighed = rule.weight.is_none_or(|weight| (0.01..=100.0).contains(&weight));
         ensure(weighed, &key("weight"), || "lies between 0.01 and 100".into())?;
         let least = Duration::from_secs(1);

@@ -62,11 +62,11 @@ pub async fn change(node: &Arc<Node>, wish: SettingsPatch) -> Result<SettingsCha
     carry_out(node, turn, base, record, entry).await
 }
 
-/// Takes back the last change made over HTTP that was not taken back yet.
+/// Takes back the last change made over HTTP that was not taken back yet; `rerank`: waiting URLs are to be ranked anew.
 ///
 /// # Errors
 /// There is none, or as [`change`].
-pub async fn undo(node: &Arc<Node>) -> Result<SettingsChange, ControlError> {
+pub async fn undo(node: &Arc<Node>, rerank: bool) -> Result<SettingsChange, ControlError> {
     let turn = node.crawl.live.turn().await;
     let mut record = stored(node)?;
     let last = last_change(&mut record)?;
@@ -75,6 +75,9 @@ pub async fn undo(node: &Arc<Node>) -> Result<SettingsChange, ControlError> {
     let changed = lay_over(&mut record.overlay, &back);
     let base = node.crawl.live().base.clone();
     let entry = entry(node, "admin", undoes, changed);
+    if rerank {
+        record.rerank = Some(entry.generation);
+    }
     carry_out(node, turn, base, record, entry).await
 }
 

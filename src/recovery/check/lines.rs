@@ -1,5 +1,6 @@
 //! `crawl.jsonl`: each line is one, and belongs to a URL that is finished; each finished URL with a capture has one.
 
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IntoInnerError, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub fn lines(pass: &mut Pass<'_>) -> Result<()> {
     for at in &bad {
         pass.find(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}"), |_| {})?;
     }
-    let mut lined = lined.sorted().map_err(sorting())?;
+    let mut lined = Lined::new(lined)?;
     // Lines are appended to a file that is whole.
     let may_append = pass.repairing && bad.is_empty() && pending.is_none();
     let missing =
@@ -69,7 +70,7 @@ struct Lines {
     /// Where lines begin that are none.
     bad: Vec<u64>,
     at: u64,
-    /// Keys of the URLs that have a line.
+    /// Keys of the URLs that have a line, each with [`NOW`] or [`BEFORE`] behind it.
     lined: Sorter,
 }
 
@@ -92,12 +93,19 @@ impl Lines {
 
     fn judge(&mut self, pass: &mut Pass<'_>) -> Result<()> {
         let keys = judge(pass, &std::mem::take(&mut self.ready))?;
-        keys.iter().try_for_each(|key| self.lined.push(&key.encode())).map_err(sorting())
+        let of = |(key, of): &(SeenKey, u8)| [&key.encode()[..], &[*of]].concat();
+        keys.iter().try_for_each(|key| self.lined.push(&of(key))).map_err(sorting())
     }
 }
 
-/// Lines whose URL is not finished now are history, after a power failure or beside a new database. Gives the URLs' keys.
-fn judge(pass: &mut Pass<'_>, lines: &[Line]) -> Result<Vec<SeenKey>> {
+/// A line of the capture that a URL has now.
+const NOW: u8 = 0;
+/// A line of an earlier one.
+const BEFORE: u8 = 1;
+
+/// Lines whose URL is not finished now are history, after a power failure or beside a new database. Gives the URLs' keys, and of which
+/// capture their line is.
+fn judge(pass: &mut Pass<'_>, lines: &[Line]) -> Result<Vec<(SeenKey, u8)>> {
     let urls: Vec<_> = lines.iter().filter_map(|l| Some((l, PageUrl::from_canonical(&l.url).ok()?))).collect();
     let keys: Vec<_> = urls.iter().map(|(_, url)| pass.key_of(url)).collect();
     let states = pass.look::<Seen>(&keys)?;
@@ -110,17 +118,47 @@ fn judge(pass: &mut Pass<'_>, lines: &[Line]) -> Result<Vec<SeenKey>> {
         })
         .collect();
     let pages = pass.look::<Pages>(&captures)?;
-    for (((line, _), state), page) in urls.iter().zip(&states).zip(&pages) {
+    let mut lined = Vec::with_capacity(keys.len());
+    for ((((line, _), key), state), page) in urls.iter().zip(keys).zip(&states).zip(&pages) {
         match state {
             None => pass.note(Note::OldLine, || format!("{}: not known", line.url)),
             Some(UrlState::Waiting { .. }) => pass.note(Note::OldLine, || format!("{}: waiting again", line.url)),
-            Some(_) if !is_at(line, page.as_ref()) => {
-                pass.note(Note::OldLine, || format!("{}: its capture is elsewhere now", line.url));
-            }
             Some(_) => {}
         }
+        let before =
+            matches!(state, Some(UrlState::Done { .. } | UrlState::Error { .. })) && !is_at(line, page.as_ref());
+        lined.push((key, if before { BEFORE } else { NOW }));
     }
-    Ok(keys)
+    Ok(lined)
+}
+
+/// The lines in the order of their URLs.
+struct Lined {
+    sorted: Sorted,
+    next: Option<Vec<u8>>,
+}
+
+impl Lined {
+    fn new(lined: Sorter) -> Result<Self> {
+        let mut sorted = lined.sorted().map_err(sorting())?;
+        let next = sorted.next_record().map_err(sorting())?;
+        Ok(Self { sorted, next })
+    }
+
+    /// Lines of this URL: whether there is one of its capture of now, and how many there are of earlier ones. Keys are asked in order.
+    fn of(&mut self, key: &[u8]) -> Result<(bool, u64)> {
+        let (mut now, mut before) = (false, 0);
+        while let Some((of, behind)) = self.next.as_deref().and_then(|next| next.split_at_checked(SeenKey::LEN)) {
+            match of.cmp(key) {
+                Ordering::Greater => break,
+                Ordering::Less => {}
+                Ordering::Equal if *behind == [BEFORE] => before += 1,
+                Ordering::Equal => now = true,
+            }
+            self.next = self.sorted.next_record().map_err(sorting())?;
+        }
+        Ok((now, before))
+    }
 }
 
 /// True unless line and capture name different places.
@@ -224,18 +262,21 @@ impl Pending {
     }
 }
 
-/// Goes through all captures; `lined` are the keys of the URLs that have a line, in order. Gives how many have none. With an
-/// appendix, those get one.
-fn unlined(pass: &mut Pass<'_>, lined: &mut Sorted, mut to: Option<Appendix>) -> Result<u64> {
+/// Goes through all captures. Gives how many URLs have no line; with an appendix, those get one. Lines of earlier captures are counted, and
+/// named only where there is none of the capture of now.
+fn unlined(pass: &mut Pass<'_>, lined: &mut Lined, mut to: Option<Appendix>) -> Result<u64> {
     let mut pages = Stream::<Pages>::quiet();
-    let mut line = next(lined)?;
     let (mut told, mut missing) = (Vec::new(), 0);
+    let (mut looked, mut has_line) = (Vec::new(), false);
     while let Some(row) = pages.next_in(pass, &[])? {
         let Some(key) = row.raw.get(..SeenKey::LEN) else { continue };
-        while line.as_deref().is_some_and(|line| line < key) {
-            line = next(lined)?;
+        if looked != key {
+            let (now, before) = lined.of(key)?;
+            let elsewhere = || format!("{}: its capture is elsewhere now", row.value.url);
+            (0..before).for_each(|_| if now { pass.count(Note::OldLine) } else { pass.note(Note::OldLine, elsewhere) });
+            (looked, has_line) = (key.to_vec(), now || before > 0);
         }
-        if line.as_deref() == Some(key) || told == key || !is_finished(pass, &row)? {
+        if has_line || told == key || !is_finished(pass, &row)? {
             continue;
         }
         told = key.to_vec();
@@ -248,10 +289,6 @@ fn unlined(pass: &mut Pass<'_>, lined: &mut Sorted, mut to: Option<Appendix>) ->
     }
     to.map_or(Ok(()), |to| to.end(pass))?;
     Ok(missing)
-}
-
-fn next(lined: &mut Sorted) -> Result<Option<Vec<u8>>> {
-    lined.next_record().map_err(sorting())
 }
 
 /// A URL that is waiting has been captured without being finished, and has no line yet.

@@ -117,6 +117,11 @@ impl<'a> Pass<'a> {
         self.report.notes.entry(note).or_default().add(example);
     }
 
+    /// The same without an example.
+    pub fn count(&mut self, note: Note) {
+        self.report.notes.entry(note).or_default().count();
+    }
+
     /// Records were read.
     pub fn read(&mut self, family: Family, n: u64) {
         let count = self.report.records.entry(family.name()).or_default();

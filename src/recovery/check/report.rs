@@ -173,9 +173,14 @@ pub struct Told {
 }
 
 impl Told {
+    /// One more, of which no example is wanted.
+    pub(super) fn count(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
     /// One more.
     pub(super) fn add(&mut self, example: impl FnOnce() -> String) {
-        self.count = self.count.saturating_add(1);
+        self.count();
         if self.examples.len() < EXAMPLES {
             self.examples.push(example());
         }

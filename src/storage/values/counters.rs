@@ -77,9 +77,9 @@ fields! {
         rejected: BTreeMap<u8, u64>,
         /// Answers by class of status: 1xx to 5xx, then all others.
         statuses: BTreeMap<u16, u64>,
-        /// Responses stored in full.
+        /// Captures, of whatever kind.
         pages_stored: u64,
-        /// Revisit records stored.
+        /// Those whose content was known.
         revisits: u64,
         redirects: u64,
         /// Bytes of bodies received.

@@ -1,15 +1,18 @@
 //! What is found and mended, one damage at a time; and what is no fault.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lycosa::domain::fingerprint::CrawlId;
-use lycosa::recovery::check::{Fault, Note};
+use lycosa::recovery::check::{Fault, Note, Report};
 use lycosa::storage::keys::{Key, MetaKey, SeenKey};
 use lycosa::storage::tables;
 use lycosa::storage::values::FileLengths;
 use lycosa::storage::{Family, Storage, read};
 
 use super::{MIDDLE, all, check, file, harmless, is_mended, meta, queued, repair, write};
+use crate::cockpit::in_front_of;
+use crate::site::{Site, html, none};
 use crate::support::checker;
 
 #[test]
@@ -177,4 +180,42 @@ fn a_tail_without_archive_file_keeps_the_length_of_crawl_jsonl() {
     repair(&fork);
     let after: FileLengths = meta(fork.storage());
     assert_eq!((after.warc, after.jsonl), (None, before.jsonl));
+}
+
+#[test]
+fn lines_of_earlier_visits_are_counted_and_named_only_where_the_newest_has_none() {
+    let asked = AtomicUsize::new(0);
+    let site = Site::http(move |_, path| match path {
+        "/robots.txt" => none(),
+        _ => html(&format!("<p>the page {path} for the time {}", asked.fetch_add(1, Ordering::SeqCst))),
+    });
+    let sandbox = in_front_of(&site)
+        .fetching_again()
+        .set("crawl.seeds=[\"http://a.test/\"]")
+        .set("refresh.cycle=1s")
+        .set("refresh.min_interval=1s");
+    let live = sandbox.start();
+    live.until("visits", |s| s.pages_stored >= 3);
+    live.close();
+    let fork = sandbox.fork();
+    let old = |report: &Report| {
+        let note = report.notes.get(&Note::OldLine);
+        note.map(|told| (told.count, told.examples.clone())).unwrap()
+    };
+    let report = check(&fork);
+    assert!(report.is_clean(), "{:#?}", report.findings);
+    let (before, examples) = old(&report);
+    assert!(before >= 2 && examples.is_empty(), "{before}: {examples:?}");
+    // The newest line is made one of another place.
+    let path = fork.data().join("crawl.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let newest = text.lines().last().unwrap();
+    let at = newest.find("\"offset\":").unwrap() + 9;
+    let digit = if newest.as_bytes()[at] == b'9' { '8' } else { '9' };
+    let other = format!("{}{digit}{}", &newest[..at], &newest[at + 1..]);
+    fs::write(&path, text.replace(newest, &other)).unwrap();
+    let (count, examples) = old(&check(&fork));
+    assert_eq!(count, before + 1);
+    assert!(examples.iter().all(|text| text == "http://a.test/: its capture is elsewhere now"), "{examples:?}");
+    assert!(!examples.is_empty());
 }

@@ -68,6 +68,14 @@ fn orders_are_given_by_hand_outlive_a_kill_and_make_sense_or_are_refused() {
     let (code, text) = ctl(at, &["report", "dead-links"]);
     assert!(code == 0 && text.starts_with("url,reason,status,when,attempts,page,seed\r\n"), "{text}");
     assert!(text.contains(",status_4xx,404,"), "{text}");
+    let dead = text.lines().nth(1).unwrap().split(',').next().unwrap();
+    for (url, part) in [
+        ("http://h0.test/nobody-knows-it", "nothing is known of http://h0.test/nobody-knows-it"),
+        (dead, "0 of 1 pages are visited now"),
+    ] {
+        let (code, text) = ctl(at, &["urls", "visit", url]);
+        assert!(code == 1 && text.contains(part), "{code} {text}");
+    }
     let (code, text) = ctl(at, &["report", "dead", "--holders"]);
     assert!(code == 0 && text.contains("url,reason,status,page,context,pages\r\n"), "{text}");
     assert!(text.contains(",status_4xx,404,http://") && text.contains(",a/@href,"), "{text}");

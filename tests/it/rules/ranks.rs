@@ -105,6 +105,11 @@ fn a_rule_given_live_ranks_what_waits_anew_and_taken_back_leaves_the_queue_as_it
     assert_eq!(json!(of_one + of_all), job["result"]["moved"]);
     assert!(of_one > 0 && of_all > of_one, "{of_one} {of_all}");
     assert_eq!(queue(&live), before);
+    let made = admin.told("PATCH", "/api/v1/settings?rerank=true", &json!({"priority": rule()}));
+    admin.until_done(&made["rerank"]);
+    let undone = admin.told("POST", "/api/v1/settings/undo?rerank=true", &Value::Null);
+    assert_eq!(admin.until_done(&undone["rerank"])["result"]["moved"], job["result"]["moved"]);
+    assert_eq!(queue(&live), before, "an undo ranks anew as a change does");
     assert_eq!(admin.ask("POST", "/api/v1/urls/rerank", "{\"hosts\":1}").0, 400);
     admin.told("POST", "/api/v1/resume", &Value::Null);
     live.until("an empty frontier", |s| s.waiting + s.processing == 0);

@@ -251,7 +251,7 @@ fn settings_changed_when_the_crawl_has_ended_are_kept_for_the_next_start() {
     node.stop_with(Stop::Pages);
     set(&node, "crawl.max_depth", json!(3));
     assert!(running.shutdown(Duration::from_secs(10)));
-    assert_eq!(runtime.block_on(undo_settings(&node)).unwrap().undoes, Some(3));
+    assert_eq!(runtime.block_on(undo_settings(&node, false)).unwrap().undoes, Some(3));
     set(&node, "crawl.max_pages", Value::Null);
     set(&node, "traps.max_params", json!(9));
     drop(node);

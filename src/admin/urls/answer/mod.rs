@@ -1,12 +1,13 @@
 //! The answer to "why was this URL (not) crawled?": a verdict in one sentence.
 
 use super::facts::{clock, soon, tries};
-use super::views::{Explanation, QueueView, UrlState};
+use super::views::{AttemptView, Explanation, QueueView, UrlState};
 use crate::admin::hosts::{DelayFrom, Schedule};
 use crate::admin::views::{RobotsStanding, WaitView, WaitWhy};
 use crate::base::time::UnixMillis;
 use crate::base::units::{format_duration, human_size};
 use crate::domain::note::Note;
+use crate::domain::reason::Failure;
 use crate::telemetry::advice::advice;
 use crate::warc::date::iso;
 
@@ -181,7 +182,14 @@ fn given_up(e: &Explanation) -> String {
     let last = e.attempts.first();
     let status = last.and_then(|last| last.status).map(|status| format!(", answer {status}")).unwrap_or_default();
     let when = last.map(|last| format!(" at {}", iso(UnixMillis(last.at_ms)))).unwrap_or_default();
-    format!("Not crawled: given up{when} ({reason}{status}); {}.", advice(reason))
+    let good = |a: &&AttemptView| {
+        a.status.is_some_and(|status| status < 400) && Failure::ALL.iter().all(|failure| failure.as_str() != a.outcome)
+    };
+    let begin = match e.attempts.iter().skip(1).find(good) {
+        Some(before) => format!("Crawled at {}, and given up later", iso(UnixMillis(before.at_ms))),
+        None => "Not crawled: given up".to_owned(),
+    };
+    format!("{begin}{when} ({reason}{status}); {}.", advice(reason))
 }
 
 fn rejected(e: &Explanation) -> String {
