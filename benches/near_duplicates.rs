@@ -1,4 +1,4 @@
-//! Near-duplicates among real pages: how many pairs the rule finds, and how many of those are.
+//! Near-duplicates among real pages: how many pairs the rule finds, and how many of those are; and the same of other rules.
 //!
 //! `cargo bench --profile release --bench near_duplicates -- --pages DIR`
 //!
@@ -7,7 +7,7 @@
 //! all pairs by an exact join. `benches/RESULTS.md` has the figures.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::error::Error;
 use std::fs;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lycosa::content::html::{ExtractOptions, PageReader};
-use lycosa::domain::near::{BITS, LOOKED_AT, Sketch, TABLES, find, rotated, same_title};
+use lycosa::domain::near::{BITS, Band, LOOKED_AT, Sketch, TABLES, find, same_title};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -31,6 +31,8 @@ const TIMED: usize = 20_000;
 
 struct Text {
     sketch: Sketch,
+    /// Its SimHash: what was compared before there was a sketch.
+    sim: u64,
     title: Option<String>,
     /// Hashes of its runs of three tokens, sorted, each once.
     runs: Vec<u32>,
@@ -73,7 +75,9 @@ fn read(bytes: &[u8]) -> Result<Option<Text>> {
     let mut reader = PageReader::new(Some("text/html"), &url, ExtractOptions::default(), LARGEST);
     reader.push(bytes);
     let facts = reader.finish().facts;
-    let Some(sketch) = facts.shown.print.as_ref().and_then(Sketch::of) else { return Ok(None) };
+    let Some((print, sketch)) = facts.shown.print.and_then(|print| Some((print, Sketch::of(&print)?))) else {
+        return Ok(None);
+    };
     let tokens = tokens(&format!("{}\n{}", facts.title.as_deref().unwrap_or_default(), facts.text));
     let hashes: Vec<u64> = tokens.iter().map(|token| xxh3_64(token.as_bytes())).collect();
     let run = |run: &[u64]| {
@@ -82,7 +86,7 @@ fn read(bytes: &[u8]) -> Result<Option<Text>> {
     let mut runs: Vec<u32> = hashes.windows(3).map(|three| (run(three) >> 32) as u32).collect();
     runs.sort_unstable();
     runs.dedup();
-    Ok(Some(Text { sketch, title: facts.title, runs }))
+    Ok(Some(Text { sketch, sim: print.sim, title: facts.title, runs }))
 }
 
 fn jaccard(one: &[u32], other: &[u32]) -> f64 {
@@ -128,38 +132,63 @@ fn alike(texts: &[Text]) -> HashMap<(u32, u32), f64> {
     pairs
 }
 
-/// All pairs that the rule calls near, by a look at each.
-fn near(texts: &[Text]) -> HashSet<(u32, u32)> {
-    let mut pairs = HashSet::new();
+/// Bits of two sketches, and of two SimHashes, that are looked at beyond those of the rule.
+const MOST: u32 = 12;
+
+/// Bits of a band.
+const BAND: u32 = 8 * size_of::<Band>() as u32;
+
+/// How far two texts are apart.
+struct Pair {
+    texts: (u32, u32),
+    bits: u32,
+    sim: u32,
+    /// Both have nearly the same length.
+    like: bool,
+    /// So many of the lowest bits of a word are the same: with the width of a band one is found by the other.
+    shared: u32,
+    jaccard: f64,
+}
+
+/// All pairs that any of the rules may call near, by a look at each, and all that are alike.
+fn pairs(texts: &[Text], alike: &HashMap<(u32, u32), f64>) -> Vec<Pair> {
+    let mut pairs = Vec::new();
     for (nth, text) in (0_u32..).zip(texts) {
-        let before = (0_u32..).zip(texts).take(nth as usize);
-        pairs.extend(
-            before.filter(|(_, other)| other.sketch.distance(text.sketch).is_some()).map(|(other, _)| (other, nth)),
-        );
+        for (before, other) in (0_u32..).zip(texts).take(nth as usize) {
+            let apart = || other.sketch.bits.iter().zip(text.sketch.bits).map(|(one, other)| one ^ other);
+            let (bits, sim) = (apart().map(u64::count_ones).sum(), (other.sim ^ text.sim).count_ones());
+            if bits > MOST && sim > 3 {
+                continue;
+            }
+            // By the rule's own words: as if the sketches were the same.
+            let like = Sketch { bits: text.sketch.bits, ..other.sketch }.distance(&text.sketch).is_some();
+            let shared = apart().map(u64::trailing_zeros).max().unwrap_or_default();
+            let jaccard = alike.get(&(before, nth)).copied().unwrap_or_default();
+            pairs.push(Pair { texts: (before, nth), bits, sim, like, shared, jaccard });
+        }
     }
     pairs
 }
 
-/// What tighter rules would find: precision, and recall of what is all but the same.
-fn variants(texts: &[Text], near: &HashSet<(u32, u32)>, alike: &HashMap<(u32, u32), f64>) {
-    let same = alike.values().filter(|much| **much >= SAME).count();
-    println!(
-        "| bits | hundredths more runs | hundredths more characters | pairs | precision | recall |\n|--:|--:|--:|--:|--:|--:|"
-    );
-    let within = |one: u32, other: u32, more: u32| {
-        u64::from(one.max(other)) * 100 <= u64::from(one.min(other)) * u64::from(100 + more)
+/// What the rule and others find: precision, and recall of what has so much in common.
+fn rules(pairs: &[Pair], alike: &HashMap<(u32, u32), f64>) {
+    let of = |least: f64| alike.values().filter(|much| **much >= least).count();
+    println!("| rule | pairs | precision | recall of {SAME} | of 0.95 |\n|---|--:|--:|--:|--:|");
+    let told = |name: &str, rule: &dyn Fn(&Pair) -> bool| {
+        let found: Vec<&Pair> = pairs.iter().filter(|pair| rule(pair)).collect();
+        let least = |least: f64| found.iter().filter(|pair| pair.jaccard >= least).count();
+        let [right, same, much] =
+            [share(least(ALIKE), found.len()), share(least(SAME), of(SAME)), share(least(0.95), of(0.95))];
+        println!("| {name} | {} | {right:.4} | {same:.4} | {much:.4} |", found.len());
     };
-    for (bits, runs, letters) in [(3, 3, 3), (3, 2, 2), (3, 1, 1), (2, 3, 3), (2, 1, 1), (1, 3, 3), (1, 1, 1)] {
-        let fits = |(one, other): &&(u32, u32)| {
-            let Some((one, other)) = texts.get(*one as usize).zip(texts.get(*other as usize)) else { return false };
-            (one.sketch.sim ^ other.sketch.sim).count_ones() <= bits
-                && within(one.sketch.features, other.sketch.features, runs)
-                && within(one.sketch.letters, other.sketch.letters, letters)
-        };
-        let found: Vec<_> = near.iter().filter(fits).map(|pair| alike.get(pair).copied().unwrap_or_default()).collect();
-        let right = found.iter().filter(|much| **much >= ALIKE).count() as f64 / found.len().max(1) as f64;
-        let all = found.iter().filter(|much| **much >= SAME).count() as f64 / same.max(1) as f64;
-        println!("| {bits} | {runs} | {letters} | {} | {right:.4} | {all:.4} |", found.len());
+    told("SimHash, 3 bits of 64 at most, like lengths", &|pair| pair.sim <= 3 && pair.like);
+    for bits in 3..=MOST {
+        told(&format!("sketch, {bits} bits of 256 at most, like lengths"), &|pair| pair.bits <= bits && pair.like);
+    }
+    told(&format!("sketch, {BITS} bits, any lengths"), &|pair| pair.bits <= BITS);
+    for width in [32, BAND, 48, 64] {
+        let name = format!("sketch, {BITS} bits, like lengths, one of four bands of {width} bits shared");
+        told(&name, &|pair| pair.bits <= BITS && pair.like && pair.shared >= width);
     }
 }
 
@@ -171,42 +200,44 @@ struct Marked {
     right: usize,
     same_title: usize,
     cut: u64,
-    looked_at: u64,
+    compared: u64,
     took: Duration,
 }
 
 fn mark(texts: &[Text]) -> Marked {
-    let mut tables = [(); TABLES as usize].map(|()| BTreeSet::<u64>::new());
-    let (mut leaders, mut told) = (HashMap::<u64, &Text>::new(), Marked::default());
-    for text in texts {
-        let (mut looked_at, begun) = (0, Instant::now());
-        let found = find(text.sketch.sim, |table, block| {
-            let from = u64::from(block) << 48;
-            let rows = tables.get(usize::from(table)).map(|rows| rows.range(from..=from | u64::MAX >> 16));
-            let rows: Vec<u64> = rows.into_iter().flatten().take(LOOKED_AT + 1).copied().collect();
-            looked_at += rows.len() as u64;
-            Ok::<_, Infallible>(rows)
+    let mut tables = [(); TABLES as usize].map(|()| HashMap::<Band, Vec<u32>>::new());
+    let mut told = Marked::default();
+    for (nth, text) in (0..).zip(texts) {
+        let begun = Instant::now();
+        let found = find(&text.sketch, |table, band| {
+            let rows = tables.get(usize::from(table)).and_then(|rows| rows.get(&band));
+            Ok::<_, Infallible>(rows.into_iter().flatten().take(LOOKED_AT + 1).copied().collect::<Vec<u32>>())
         });
         let Ok(found) = found;
-        let leader =
-            found.close.iter().filter_map(|sim| leaders.get(sim)).find(|l| l.sketch.distance(text.sketch).is_some());
+        let leaders = found.pages.iter().filter_map(|leader| texts.get(*leader as usize));
+        let near = leaders.filter_map(|leader| Some((leader.sketch.distance(&text.sketch)?, leader)));
+        let nearest = near.min_by_key(|(distance, _)| *distance);
         told.took += begun.elapsed();
-        (told.cut, told.looked_at) = (told.cut + u64::from(found.cut), told.looked_at + looked_at);
-        match leader {
-            Some(leader) => {
+        (told.cut, told.compared) = (told.cut + u64::from(found.cut), told.compared + found.pages.len() as u64);
+        match nearest {
+            Some((_, leader)) => {
                 told.marked += 1;
                 told.right += usize::from(jaccard(&leader.runs, &text.runs) >= ALIKE);
                 told.same_title += usize::from(same_title(leader.title.as_deref(), text.title.as_deref()));
             }
             None => {
-                told.leaders += usize::from(leaders.insert(text.sketch.sim, text).is_none());
-                for (rows, table) in tables.iter_mut().zip(0..) {
-                    rows.insert(rotated(text.sketch.sim, table));
+                told.leaders += 1;
+                for (rows, band) in tables.iter_mut().zip(text.sketch.bands()) {
+                    rows.entry(band).or_default().push(nth);
                 }
             }
         }
     }
     told
+}
+
+fn share(part: usize, of: usize) -> f64 {
+    part as f64 / of.max(1) as f64
 }
 
 fn main() -> Result<()> {
@@ -229,36 +260,27 @@ fn main() -> Result<()> {
     }
     texts.sort_by_key(|text| Reverse(text.runs.len())); // any order that the rule knows nothing of
     println!("{} files, {} different, {short} too short, {} compared", paths.len(), known.len(), texts.len());
-    let (near, alike) = (near(&texts), alike(&texts));
-    let right = near.iter().filter(|pair| alike.contains_key(pair)).count();
-    let titles = |(one, other): &&(u32, u32)| {
-        let title = |nth: u32| texts.get(nth as usize).and_then(|text| text.title.as_deref());
-        same_title(title(*one), title(*other))
+    let alike = alike(&texts);
+    let pairs = pairs(&texts, &alike);
+    rules(&pairs, &alike);
+    let near: Vec<&Pair> = pairs.iter().filter(|pair| pair.bits <= BITS && pair.like && pair.shared >= BAND).collect();
+    let titled = |pair: &&&Pair| {
+        let [one, other] = [pair.texts.0, pair.texts.1].map(|nth| texts.get(nth as usize));
+        one.zip(other).is_some_and(|(one, other)| same_title(one.title.as_deref(), other.title.as_deref()))
     };
-    let share = |part: usize, of: usize| part as f64 / of.max(1) as f64;
-    println!(
-        "{} pairs at most {BITS} bits apart and within the guards; precision (Jaccard >= {ALIKE}) {:.4}; of them {:.1} % with the same title",
-        near.len(),
-        share(right, near.len()),
-        100.0 * share(near.iter().filter(titles).count(), near.len())
-    );
-    for least in [SAME, 0.95, ALIKE] {
-        let all: Vec<_> = alike.iter().filter(|(_, much)| **much >= least).map(|(pair, _)| *pair).collect();
-        let found = all.iter().filter(|pair| near.contains(pair)).count();
-        println!("{} pairs with Jaccard >= {least}: recall {:.4}", all.len(), share(found, all.len()));
-    }
-    variants(&texts, &near, &alike);
-    texts.sort_by_key(|text| xxh3_64(&text.sketch.sim.to_be_bytes())); // as they might come
+    let titled = near.iter().filter(titled).count();
+    println!("of the pairs by the rule {:.1} % have the same title", 100.0 * share(titled, near.len()));
+    texts.sort_by_key(|text| xxh3_64(&text.sim.to_be_bytes())); // as they might come
     let all = mark(&texts);
     println!(
-        "page after page: {} leaders, {} marked, precision of the marks {:.4}, {:.1} % with the leader's title; {} blocks cut, {:.2} \
-         leaders compared a page",
+        "page after page: {} leaders, {} marked, precision of the marks {:.4}, {:.1} % with the leader's title; {} cuts, {:.2} leaders compared a \
+         page",
         all.leaders,
         all.marked,
         share(all.right, all.marked),
         100.0 * share(all.same_title, all.marked),
         all.cut,
-        all.looked_at as f64 / texts.len().max(1) as f64
+        all.compared as f64 / texts.len().max(1) as f64
     );
     let some: Vec<Text> = texts.into_iter().take(TIMED).collect();
     let timed = mark(&some);

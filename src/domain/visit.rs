@@ -1,7 +1,6 @@
 //! What a visit of a page brought: the kind of its entry in the feed, told of two captures by their prints.
 
 use super::coded::codes;
-use super::near::{FEATURES, bits};
 use super::textprint::TextPrint;
 
 codes! {
@@ -49,12 +48,11 @@ impl Visit {
     /// whole. `leads_on`: it leads to a URL that nobody knew.
     pub fn of_texts(before: Option<&TextPrint>, now: Option<&TextPrint>, leads_on: bool) -> Self {
         let (Some(before), Some(now), false) = (before, now, leads_on) else { return Self::Changed };
-        let long = before.features.min(now.features) >= FEATURES;
         if before.whole == now.whole {
             Self::Markup
         } else if before.words == now.words {
             Self::Numbers
-        } else if long && bits(before.sim, now.sim).is_some() {
+        } else if before.is_little_else(now) {
             Self::Little
         } else {
             Self::Changed

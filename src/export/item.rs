@@ -158,7 +158,7 @@ pub struct CaptureView {
     pub canonical: Option<String>,
     /// The page of its domain that its text is near to: the leader of its group of near-duplicates.
     pub near: Option<String>,
-    /// Bits in which their SimHashes differ.
+    /// Bits of 256 in which their sketches differ.
     pub near_distance: Option<u8>,
     /// What robots.txt and its head say of the use of its content: `Content-Signal`, `Content-Usage`.
     pub usage: Option<String>,

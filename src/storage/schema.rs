@@ -49,7 +49,7 @@ families! {
     Seeds = "seeds";
     /// First capture of each content.
     Content = "content";
-    /// Texts that lead a group of near-duplicates, in four tables by their SimHash.
+    /// Texts that lead a group of near-duplicates, in four tables by parts of their sketch.
     Near = "near";
     /// Pages that are near-duplicates, by the leader of their group.
     NearMembers = "near_members";

@@ -49,7 +49,7 @@ tables! {
     Nearer: SeenKey => values::NearerValue;
     Seeds: SeenKey => values::SeedValue;
     Content: ContentKey => values::ContentValue;
-    Near: NearKey => values::NearValue;
+    Near: NearKey => ();
     NearMembers: NearMemberKey => ();
     Robots: RobotsKey => values::RobotsValue;
     Sitemaps: DueKey => ();

@@ -61,7 +61,7 @@ pub struct CrawlLine<'a> {
     /// The page of its domain that its text is near to: the leader of its group.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub near: Option<Cow<'a, str>>,
-    /// Bits in which their SimHashes differ.
+    /// Bits in which their sketches differ.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub near_distance: Option<u8>,
     /// What the rules of `[[extract]]` found, by name.

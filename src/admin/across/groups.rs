@@ -1,5 +1,5 @@
 //! Groups among very many texts, in memory that does not grow with them but by a bit each: texts are numbered in a file, and for each of the
-//! four tables their SimHashes are sorted outside of memory, so that those which share a block stand together.
+//! four tables their sketches are sorted outside of memory, so that those which share a band stand together.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -7,12 +7,15 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::base::sort::{Sorted, Sorter};
-use crate::domain::near::{Sketch, TABLES, bits, block, rotated, straight};
+use crate::domain::near::{Band, Sketch, TABLES, apart, band};
 
-/// Texts of one block that are compared with each that follows them.
+/// Texts of one band that are compared with each that follows them.
 const WINDOW: usize = 1_024;
 /// Bytes of a text in the file: what is compared of it, its domain, and what names its page.
-const WIDTH: usize = 16 + 8 + 22;
+const WIDTH: usize = 40 + 8 + 22;
+
+/// A sketch.
+type Words = [u64; TABLES as usize];
 
 /// A text: what is compared of it, and whose it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,29 +29,34 @@ pub(super) struct Text {
 impl Text {
     fn bytes(&self) -> [u8; WIDTH] {
         let mut out = [0; WIDTH];
-        let Sketch { sim, features, letters } = self.sketch;
+        let Sketch { bits, features, letters } = self.sketch;
         let lengths = [features.to_be_bytes(), letters.to_be_bytes()].concat();
-        let parts = [&sim.to_be_bytes()[..], &lengths, &self.domain, &self.page];
+        let parts = [&bits.map(u64::to_be_bytes).concat()[..], &lengths, &self.domain, &self.page];
         let all = parts.into_iter().flatten().copied();
         out.iter_mut().zip(all).for_each(|(to, from)| *to = from);
         out
     }
 
     fn of(bytes: &[u8; WIDTH]) -> Option<Self> {
-        let (sim, rest) = bytes.split_first_chunk::<8>()?;
+        let (words, rest) = bytes.split_first_chunk::<32>()?;
         let (features, rest) = rest.split_first_chunk::<4>()?;
         let (letters, rest) = rest.split_first_chunk::<4>()?;
         let (domain, rest) = rest.split_first_chunk::<8>()?;
         let [features, letters] = [features, letters].map(|length| u32::from_be_bytes(*length));
-        let sketch = Sketch { sim: u64::from_be_bytes(*sim), features, letters };
+        let sketch = Sketch { bits: words_of(words)?, features, letters };
         Some(Self { sketch, domain: *domain, page: *rest.first_chunk()? })
     }
+}
+
+fn words_of(mut bytes: &[u8]) -> Option<Words> {
+    let rest = &mut bytes;
+    Some([number(rest)?, number(rest)?, number(rest)?, number(rest)?])
 }
 
 /// Texts in the order in which they come.
 pub(super) struct Texts {
     file: BufWriter<File>,
-    pub count: u64,
+    count: u64,
 }
 
 impl Texts {
@@ -70,7 +78,7 @@ impl Texts {
 /// The same, to be read.
 pub(super) struct Written {
     file: File,
-    count: u64,
+    pub count: u64,
 }
 
 impl Written {
@@ -81,7 +89,7 @@ impl Written {
         Text::of(&bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The SimHashes as a table has them, each with the number of its text.
+    /// The sketches as a table has them, each behind its band and with the number of its text.
     fn table(&mut self, table: u8, dir: &Path) -> io::Result<Sorted> {
         self.file.rewind()?;
         let (mut reader, mut sorter) = (BufReader::new(&self.file), Sorter::new(dir));
@@ -89,7 +97,9 @@ impl Written {
             let mut bytes = [0; WIDTH];
             reader.read_exact(&mut bytes)?;
             let text = Text::of(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-            sorter.push(&[rotated(text.sketch.sim, table).to_be_bytes(), number.to_be_bytes()].concat())?;
+            let words = text.sketch.bits.map(u64::to_be_bytes).concat();
+            let band = text.sketch.bands().get(usize::from(table)).copied().unwrap_or_default();
+            sorter.push(&[&band[..], &words, &number.to_be_bytes()].concat())?;
         }
         sorter.sorted()
     }
@@ -120,23 +130,24 @@ pub(super) fn groups<E: From<io::Error>>(
     let (mut close, mut cut) = (Sorter::new(dir), 0);
     for table in 0..TABLES {
         let mut rows = texts.table(table, dir)?;
-        let mut window: VecDeque<(u64, u64)> = VecDeque::new();
+        let (mut window, mut shared) = (VecDeque::<(Words, u64)>::new(), Band::default());
         while let Some(record) = rows.next_record()? {
-            let mut rest = &record[..];
-            let Some((row, nth)) = number(&mut rest).zip(number(&mut rest)) else { continue };
-            let sim = straight(row, table);
-            if window.back().is_some_and(|(other, _)| block(*other, table) != block(sim, table)) {
+            let Some((own, rest)) = record.split_first_chunk() else { continue };
+            let Some((words, mut rest)) = rest.split_first_chunk::<32>() else { continue };
+            let Some((words, nth)) = words_of(words).zip(number(&mut rest)) else { continue };
+            if *own != shared {
                 window.clear();
+                shared = *own;
             }
             for (other, before) in &window {
-                // Two that share a block in several tables are compared in the first of them.
-                let shared = (0..table).any(|table| block(*other, table) == block(sim, table));
-                if let Some(distance) = bits(*other, sim).filter(|_| !shared) {
+                // Two that share a band in several tables are compared in the first of them.
+                let earlier = other.iter().zip(words).take(table.into()).any(|(one, other)| band(*one) == band(other));
+                if let Some(distance) = apart(other, &words).filter(|_| !earlier) {
                     let (first, later) = (nth.min(*before), nth.max(*before));
                     close.push(&[&later.to_be_bytes()[..], &[distance], &first.to_be_bytes()].concat())?;
                 }
             }
-            window.push_back((sim, nth));
+            window.push_back((words, nth));
             if window.len() > WINDOW {
                 window.pop_front();
                 cut += 1;
@@ -169,7 +180,7 @@ fn led<E: From<io::Error>>(
             continue;
         }
         let (one, other) = (texts.get(first)?, texts.get(later)?);
-        if one.domain != other.domain && one.sketch.distance(other.sketch).is_some() {
+        if one.domain != other.domain && one.sketch.distance(&other.sketch).is_some() {
             let word = usize::try_from(later / 64).ok().and_then(|at| follows.get_mut(at));
             word.into_iter().for_each(|word| *word |= 1 << (later % 64));
             out.push(&[&first.to_be_bytes()[..], &[*distance], &later.to_be_bytes()].concat())?;
@@ -214,7 +225,7 @@ mod tests {
         for (later, text) in (0..).zip(all) {
             let leads = |nth: u64| !pairs.iter().any(|(_, follows, _)| *follows == nth);
             let before = (0..later).zip(all).filter(|(nth, other)| leads(*nth) && other.domain != text.domain);
-            let near = before.filter_map(|(nth, other)| Some((other.sketch.distance(text.sketch)?, nth)));
+            let near = before.filter_map(|(nth, other)| Some((other.sketch.distance(&text.sketch)?, nth)));
             pairs.extend(near.min().map(|(distance, first)| (first, later, distance)));
         }
         pairs.sort_unstable_by_key(|(first, later, distance)| (*first, *distance, *later));
@@ -224,12 +235,13 @@ mod tests {
     proptest! {
         #[test]
         fn groups_are_those_that_a_look_at_every_pair_finds(
-            all in prop::collection::vec((0..4_u64, prop::collection::vec(0..64_u32, 0..5), 0..5_u8, 95..102_u32), 0..40),
+            all in prop::collection::vec((0..4_u64, prop::collection::vec(0..256_u32, 0..5), 0..5_u8, 95..102_u32), 0..40),
         ) {
             let text = |(of, flipped, domain, features): (u64, Vec<u32>, u8, u32)| {
-                let sim = (of + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let sim = flipped.into_iter().fold(sim, |sim, bit| sim ^ 1 << bit);
-                Text { sketch: Sketch { sim, features, letters: 600 }, domain: [domain; 8], page: [7; 22] }
+                let mut bits = [1, 2, 3, 4].map(|word: u64| (of + word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                // Always a band that stays as it is.
+                flipped.into_iter().for_each(|bit| bits[bit as usize / 64 % 3] ^= 1 << (bit % 64));
+                Text { sketch: Sketch { bits, features, letters: 600 }, domain: [domain; 8], page: [7; 22] }
             };
             let all: Vec<Text> = all.into_iter().map(text).collect();
             prop_assert_eq!(found(&all), by_force(&all));

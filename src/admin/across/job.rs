@@ -1,25 +1,28 @@
 //! The job: leaders are read from the database in the order of their keys, compared outside of memory, and told with their newest captures.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::groups::{Text, Texts, groups, pair};
+use super::groups::{Text, Texts, Written, groups, pair};
 use super::{AcrossAbout, AcrossPage, AcrossReport};
 use crate::admin::ControlError;
 use crate::admin::commit::{chunks, reading};
 use crate::admin::jobs::JobView;
 use crate::admin::kept::{KeptPage, Writing, page};
 use crate::admin::paging::Paging;
+use crate::base::sort::Sorter;
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::domain::fingerprint::{HostKey, UrlKey};
+use crate::domain::near::Near::Leader;
 use crate::domain::near::{Sketch, same_title};
 use crate::domain::partition::Partition;
-use crate::storage::keys::{HostAt, KeyRange, NearKey, SeenKey};
+use crate::storage::keys::{HostAt, KeyRange, SeenKey};
 use crate::storage::read;
 use crate::storage::tables::Near;
-use crate::storage::values::{NearLeader, PageRecord};
+use crate::storage::values::PageRecord;
 
 const KIND: &str = "near-duplicates-across";
 /// Rows read at a time.
@@ -79,17 +82,8 @@ fn work(node: &Node, job: &Job) -> Result<Value, JobError> {
 
 fn report(node: &Node, job: &Job) -> Result<Value, Failed> {
     let dir = &node.crawl.rules.spill_dir;
-    let mut texts = Texts::new(dir)?;
-    for rows in chunks::<Near>(&*node.storage, job, KeyRange::all(), CHUNK) {
-        for (key, row) in rows? {
-            if let (0, Some(leader)) = (key.table, row.0) {
-                texts.push(&text(key, leader))?;
-            }
-        }
-        job.step(0, 0)?;
-    }
+    let mut texts = texts(node, job, dir)?;
     let mut about = AcrossAbout { made: node.clock.date(), texts: texts.count, ..AcrossAbout::default() };
-    let mut texts = texts.end()?;
     let mut found = groups(&mut texts, dir, |looked| job.step(looked, 0).map_err(Failed::Job))?;
     about.cut = found.cut;
     let mut lines = tempfile::spooled_tempfile_in(1 << 20, dir);
@@ -101,9 +95,9 @@ fn report(node: &Node, job: &Job) -> Result<Value, Failed> {
             break;
         }
         if leader.as_ref().is_none_or(|(known, _)| *known != first) {
-            leader = Some((first, newest(node, job, &texts.get(first)?)?));
+            leader = Some((first, newest(node, job, &texts.get(first)?.page)?));
         }
-        let own = newest(node, job, &texts.get(later)?)?;
+        let own = newest(node, job, &texts.get(later)?.page)?;
         if let Some((group, own)) = leader.as_ref().and_then(|(_, page)| page.as_ref()).zip(own) {
             serde_json::to_writer(&mut lines, &line(group, own, distance)).map_err(std::io::Error::from)?;
             std::io::Write::write_all(&mut lines, b"\n")?;
@@ -117,13 +111,27 @@ fn report(node: &Node, job: &Job) -> Result<Value, Failed> {
     Ok(json!(about))
 }
 
-/// A leader as it stands in the file.
-fn text(key: NearKey, leader: NearLeader) -> Text {
-    let mut page = [0; 22];
-    let parts = [&key.partition.0.to_be_bytes()[..], &leader.host.0, &leader.url.0];
-    page.iter_mut().zip(parts.into_iter().flatten()).for_each(|(to, from)| *to = *from);
-    let sketch = Sketch { sim: key.sim(), features: leader.features, letters: leader.letters };
-    Text { sketch, domain: key.domain.0, page }
+/// The leaders, in the order of their captures.
+fn texts(node: &Node, job: &Job, dir: &Path) -> Result<Written, Failed> {
+    let mut leaders = Sorter::new(dir);
+    for rows in chunks::<Near>(&*node.storage, job, KeyRange::all(), CHUNK) {
+        for (row, ()) in rows?.into_iter().filter(|(row, ())| row.table == 0) {
+            let page = [&row.partition.0.to_be_bytes()[..], &row.host.0, &row.url.0];
+            leaders.push(&[&page.concat()[..], &row.domain.0].concat())?;
+        }
+        job.step(0, 0)?;
+    }
+    let (mut leaders, mut texts) = (leaders.sorted()?, Texts::new(dir)?);
+    while let Some(record) = leaders.next_record()? {
+        let Some((page, domain)) = record.split_first_chunk() else { continue };
+        let newest = newest(node, job, page)?.filter(|newest| newest.remarks.near == Some(Leader));
+        let sketch = newest.and_then(|newest| Sketch::of(newest.print.as_ref()?));
+        if let Some((sketch, domain)) = sketch.zip(domain.first_chunk()) {
+            texts.push(&Text { sketch, domain: *domain, page: *page })?;
+        }
+        job.step(0, 0)?;
+    }
+    Ok(texts.end()?)
 }
 
 fn seen_of(node: &Node, page: &[u8; 22]) -> Option<SeenKey> {
@@ -133,8 +141,8 @@ fn seen_of(node: &Node, page: &[u8; 22]) -> Option<SeenKey> {
     Some(at.crawl(node.crawl.id).url(UrlKey::from_slice(url)?))
 }
 
-fn newest(node: &Node, job: &Job, text: &Text) -> Result<Option<PageRecord>, JobError> {
-    let Some(seen) = seen_of(node, &text.page) else { return Ok(None) };
+fn newest(node: &Node, job: &Job, page: &[u8; 22]) -> Result<Option<PageRecord>, JobError> {
+    let Some(seen) = seen_of(node, page) else { return Ok(None) };
     Ok(reading(job, || read::latest_page(&*node.storage, seen))?.map(|(_, page)| page))
 }
 

@@ -29,7 +29,7 @@ pub struct AcrossPage {
     pub url: String,
     /// Its title.
     pub title: Option<String>,
-    /// Bits in which their SimHashes differ.
+    /// Bits of 256 in which their sketches differ.
     pub distance: u8,
     /// Both titles are the same, digits and all.
     pub same_title: bool,
@@ -47,7 +47,7 @@ pub struct AcrossAbout {
     pub listed: u64,
     /// True when there are more: a million is the most.
     pub listed_cut: bool,
-    /// Comparisons left out, where very many texts share a quarter of their SimHash.
+    /// Comparisons left out, where very many texts share a band of their sketch.
     pub cut: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::admin::orders::command::range_of;
 use crate::admin::paging::{How, Page, Paging, records};
 use crate::admin::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
-use crate::domain::near::{Near, bits, same_title};
+use crate::domain::near::{Near, Sketch, same_title};
 use crate::storage::keys::SeenKey;
 use crate::storage::read;
 use crate::storage::tables::NearMembers;
@@ -38,7 +38,7 @@ pub struct NearPage {
     pub url: String,
     /// Its title.
     pub title: Option<String>,
-    /// Bits in which their SimHashes differed when it was captured.
+    /// Bits of 256 in which their sketches differed when it was captured: each some eight thousandths of their text.
     pub distance: u8,
     /// Both titles are the same, digits and all.
     pub same_title: bool,
@@ -86,7 +86,8 @@ fn pages(node: &Node, host: Option<&str>, paging: &Paging) -> Result<Page<NearPa
 pub(super) fn line(leader: Option<&PageRecord>, page: PageRecord) -> Option<NearPage> {
     let Some(Near::Like { url: group, distance }) = page.remarks.near else { return None };
     let leads = leader.filter(|leader| leader.remarks.near == Some(Near::Leader)).and_then(|leader| leader.print);
-    let still = leads.zip(page.print).is_some_and(|(leader, own)| bits(leader.sim, own.sim).is_some());
+    let [one, other] = [leads, page.print].map(|print| print.as_ref().and_then(Sketch::of));
+    let still = one.zip(other).is_some_and(|(leader, own)| leader.distance(&own).is_some());
     let group_title = leader.and_then(|leader| leader.title.clone());
     let same_title = same_title(group_title.as_deref(), page.title.as_deref());
     let (url, title, stored) = (page.url, page.title, page.warc.is_some());

@@ -140,7 +140,7 @@ fn of_page(page: &CaptureView) -> String {
 fn near(page: &CaptureView) -> Option<String> {
     let distance = page.near_distance?;
     let bits = if distance == 1 { "bit" } else { "bits" };
-    Some(format!("its text is near to that of {} ({distance} {bits} of 64 apart)", page.near.as_ref()?))
+    Some(format!("its text is near to that of {} ({distance} {bits} of 256 apart)", page.near.as_ref()?))
 }
 
 fn warc(page: &CaptureView) -> Option<String> {

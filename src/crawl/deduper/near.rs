@@ -3,16 +3,17 @@
 use super::{Captured, Deduper, Result};
 use crate::config::{DedupSection, NearMode};
 use crate::crawl::lease::Lease;
-use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
+use crate::domain::fingerprint::HostKey;
+use crate::domain::host::registrable_domain;
 use crate::domain::near::{LOOKED_AT, Near, Sketch, find, same_title};
 use crate::domain::note::Note;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
-use crate::storage::keys::{HostAt, KeyRange, NearKey, SeenKey};
+use crate::storage::keys::{KeyRange, NearKey, SeenKey};
 use crate::storage::ledger::{LinkChange, RejectedUrl};
-use crate::storage::read;
 use crate::storage::tables;
 use crate::storage::values::{DoneKind, PageRecord};
+use crate::storage::{StorageError, read};
 
 /// A page that leads a group, or will when it is committed.
 #[derive(Clone, Debug)]
@@ -67,16 +68,15 @@ impl Deduper {
     /// Looks for the leader that a page is nearest to, and says in its record what it is. Gives that leader.
     fn nearest(&mut self, record: &mut PageRecord, lease: &Lease) -> Result<Option<Leader>> {
         let Some(sketch) = record.print.as_ref().and_then(Sketch::of) else { return Ok(None) };
-        let key = NearKey::of(&self.node.prints, lease.url.host(), 0, sketch.sim);
-        let own = lease.core().url_key;
-        let on_disk = self.near_on_disk(key, sketch, own)?;
-        let others = self.pending_near.iter().filter(|(url, leader)| **url != own && leader.domain == key.domain);
-        let pending = others.filter_map(|(_, leader)| Some((sketch.distance(leader.sketch)?, leader.clone())));
-        let nearest =
-            on_disk.into_iter().chain(pending).min_by_key(|(distance, leader)| (*distance, leader.sketch.sim));
+        let own = SeenKey::of(&self.node.prints, self.node.crawl.id, &lease.url);
+        let domain = self.domain_of(lease.url.host());
+        let mut near = self.near_on_disk(lease.url.host(), own, &sketch)?;
+        let others = self.pending_near.iter().filter(|(url, leader)| **url != own.url && leader.domain == domain);
+        near.extend(others.filter_map(|(_, leader)| Some((sketch.distance(&leader.sketch)?, leader.clone()))));
+        let nearest = near.into_iter().min_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.url.cmp(&other.url)));
         let Some((distance, leader)) = nearest else {
             record.remarks.near = Some(Near::Leader);
-            self.pending_near.insert(own, Leader::of(key.domain, sketch, record));
+            self.pending_near.insert(own.url, Leader::of(domain, sketch, record));
             return Ok(None);
         };
         self.node.telemetry.metrics.near_duplicate();
@@ -84,26 +84,21 @@ impl Deduper {
         Ok(Some(leader))
     }
 
-    /// The leader on disk that a text is nearest to; not the page itself.
-    fn near_on_disk(&self, key: NearKey, sketch: Sketch, own: UrlKey) -> Result<Option<(u8, Leader)>> {
-        let storage = &*self.node.storage;
-        let found = find(sketch.sim, |table, _| {
-            let range = KeyRange::near_block(key.in_table(table));
-            let rows = read::scan::<tables::Near>(storage, &range, LOOKED_AT + 1)?;
-            Ok(rows.into_iter().map(|(key, _)| key.rotated).collect())
+    /// Leaders on disk that a text is near to; not the page itself.
+    fn near_on_disk(&self, host: &str, own: SeenKey, sketch: &Sketch) -> Result<Vec<(u8, Leader)>> {
+        let rows = NearKey::rows(&self.node.prints, host, own, sketch);
+        let found = find(sketch, |table, _| {
+            let Some(row) = rows.get(usize::from(table)) else { return Ok(Vec::new()) };
+            let same = read::scan::<tables::Near>(&*self.node.storage, &KeyRange::near_band(*row), LOOKED_AT + 1)?;
+            Ok::<_, StorageError>(same.into_iter().map(|(row, ())| row.page(own.crawl)).collect())
         })?;
         self.node.telemetry.metrics.near_cut(found.cut.into());
-        for sim in found.close {
-            let place = NearKey { rotated: sim, ..key };
-            let Some(row) = read::get::<tables::Near>(storage, &place)?.and_then(|row| row.0) else { continue };
-            let other = Sketch { sim, features: row.features, letters: row.letters };
-            let Some(distance) = sketch.distance(other).filter(|_| row.url != own) else { continue };
-            let at = HostAt { partition: key.partition, host: row.host };
-            if let Some(leader) = self.leader(at.crawl(self.node.crawl.id).url(row.url), key.domain)? {
-                return Ok(Some((distance, leader)));
-            }
+        let mut near = Vec::new();
+        for page in found.pages.into_iter().filter(|page| *page != own) {
+            let leader = self.leader(page, self.domain_of(host))?;
+            near.extend(leader.and_then(|leader| Some((sketch.distance(&leader.sketch)?, leader))));
         }
-        Ok(None)
+        Ok(near)
     }
 
     /// A leader as its newest capture has it.
@@ -116,9 +111,11 @@ impl Deduper {
 
     fn leader_at(&self, url: &str) -> Result<Option<Leader>> {
         let Ok(url) = PageUrl::from_canonical(url) else { return Ok(None) };
-        let domain = NearKey::of(&self.node.prints, url.host(), 0, 0).domain;
-        let crawl: CrawlId = self.node.crawl.id;
-        self.leader(SeenKey::of(&self.node.prints, crawl, &url), domain)
+        self.leader(SeenKey::of(&self.node.prints, self.node.crawl.id, &url), self.domain_of(url.host()))
+    }
+
+    fn domain_of(&self, host: &str) -> HostKey {
+        self.node.prints.host(registrable_domain(host))
     }
 }
 

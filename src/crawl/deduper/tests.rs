@@ -58,10 +58,10 @@ fn what_was_settled_is_asked_of_the_disk_again() {
     });
 }
 
-/// A page with a text of this SimHash.
+/// A page with a text of this sketch.
 fn with_text(lease: Lease, sim: u64) -> Parsed {
     let mut record = PageRecord::new(&lease.url, UnixMillis(5), DoneKind::Stored);
-    record.print = Some(TextPrint { whole: sim, words: sim, sim, features: 100, letters: 500 });
+    record.print = Some(TextPrint { whole: sim, words: sim, sim, features: 100, letters: 500, sketch: Some([sim; 4]) });
     let parts = PageParts { record, records: None, content: None, shown: None };
     Parsed { parts: Some(Box::new(parts)), ..Parsed::bare(lease, None, Ending::Done(DoneKind::Stored)) }
 }
@@ -84,12 +84,12 @@ fn a_page_is_near_to_one_that_is_not_committed_yet_unless_that_commit_is_lost() 
         let (first, key, near) = next(deduper, ctx, 0b0111);
         assert_eq!(near, Some(Near::Leader));
         let like = |distance| Some(Near::Like { url: first.clone(), distance });
-        assert_eq!(next(deduper, ctx, 0b0110).2, like(1));
-        assert_eq!(next(deduper, ctx, 0b0001).2, like(2), "near to the leader, not to the one before");
+        assert_eq!(next(deduper, ctx, 0b0110).2, like(4));
+        assert_eq!(next(deduper, ctx, 0b0101).2, like(4), "near to the leader, not to the one before");
         let epoch = deduper.epoch;
         let settled = |epoch| Settled { epoch, urls: Vec::new(), contents: Vec::new(), leaders: vec![key] };
         deduper.handle(settled(epoch + 1), ctx);
-        assert_eq!(next(deduper, ctx, 0b0011).2, like(1), "of another life");
+        assert_eq!(next(deduper, ctx, 0b0011).2, like(4), "of another life");
         bench.node.crawl.epoch.raise();
         assert_eq!(next(deduper, ctx, 0b0111).2, Some(Near::Leader), "its commit is lost with the mark");
     });

@@ -1,35 +1,38 @@
 //! Near-duplicates: texts that are alike but for a little, told by their prints.
 //!
-//! Two texts are *near* when their SimHashes differ in [`BITS`] bits at most, both are long enough to be told by them, and neither has many
-//! more runs of words, or characters, than the other. The first text of its kind is the *leader* of a group; a text near a leader is marked, and leads
-//! nobody: so groups do not drift from text to text.
+//! Two texts are *near* when their [sketches](TextPrint::sketch) differ in [`BITS`] of 256 bits at most, so that nineteen of twenty of their runs of words are the
+//! same, and neither has many more runs, or characters, than the other. The first text of its kind is the *leader* of a group; a text near
+//! a leader is marked, and leads nobody: so groups do not drift from text to text.
 //!
-//! Leaders are looked for in [`TABLES`] tables (Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007): a SimHash
-//! is four *blocks* of sixteen bits, and two that differ in three bits share a block. Table `t` has them rotated by `16 t` bits, in order:
-//! all that share a block stand together in one of the tables.
+//! Leaders are looked for in [`TABLES`] tables by *bands*, each forty bits of the sketch (Indyk and Motwani, "Approximate nearest neighbors",
+//! 1998): of two texts that have 98 of 100 runs in common a band is the same two times of three, so one of four 99 times of 100; of texts
+//! that have half of them in common once in 100,000 times.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::textprint::TextPrint;
 
-/// SimHashes of near texts differ in so many bits at most.
-pub const BITS: u32 = 3;
-/// Distinct runs of words below which a text is too short to be told by its SimHash.
-pub const FEATURES: u32 = 64;
-/// The same of characters.
-pub const LETTERS: u32 = 400;
-/// Of two near texts the longer one has at most so many hundredths more runs, and more characters, than the shorter one. Against 5 for the
-/// runs alone that takes away a third of the pairs which have less than nine tenths in common, and one in a thousand of those that are all
-/// but the same (`benches/RESULTS.md`).
+/// Sketches of near texts differ in so many bits at most. With 3 of them 94 of 100 pairs are found that are all but the same, with 6 99.5, and 99.3 of
+/// 100 pairs that are found have nine tenths in common, with 8 97.6 (`benches/RESULTS.md`).
+pub const BITS: u32 = 6;
+/// Of two near texts the longer one has at most so many hundredths more runs, and more characters, than the shorter one.
 const MORE: u64 = 3;
-/// Tables of leaders.
+/// Tables of leaders, one for each band.
 pub const TABLES: u8 = 4;
-/// Leaders of one block that are looked at.
+/// Leaders with the same band that are looked at.
 pub const LOOKED_AT: usize = 64;
+/// Leaders that are compared with a text at most.
+pub const COMPARED: usize = 32;
+
+/// Forty bits of a sketch.
+pub type Band = [u8; 5];
 
 /// What is compared of a text that is long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sketch {
-    /// Its SimHash.
-    pub sim: u64,
+    /// A sample of its runs of words.
+    pub bits: [u64; TABLES as usize],
     /// Its distinct runs of words.
     pub features: u32,
     /// Its letters and digits.
@@ -45,7 +48,7 @@ pub enum Near {
     Like {
         /// That page: the leader of its group.
         url: String,
-        /// Bits in which their SimHashes differ.
+        /// Bits in which their sketches differ.
         distance: u8,
     },
 }
@@ -63,16 +66,32 @@ impl Near {
 impl Sketch {
     /// Of a text; none when it is too short.
     pub fn of(print: &TextPrint) -> Option<Self> {
-        let TextPrint { sim, features, letters, .. } = *print;
-        (features >= FEATURES && letters >= LETTERS).then_some(Self { sim, features, letters })
+        let TextPrint { sketch, features, letters, .. } = *print;
+        Some(Self { bits: sketch?, features, letters })
     }
 
     /// Bits in which it differs from another one, when that is near.
-    pub fn distance(self, other: Self) -> Option<u8> {
-        let distance = bits(self.sim, other.sim)?;
+    pub fn distance(&self, other: &Self) -> Option<u8> {
         let like = is_like(self.features, other.features) && is_like(self.letters, other.letters);
-        like.then_some(distance)
+        like.then(|| apart(&self.bits, &other.bits)).flatten()
     }
+
+    /// What it is found by, table after table: the lowest bits of each word.
+    pub fn bands(&self) -> [Band; TABLES as usize] {
+        self.bits.map(band)
+    }
+}
+
+/// Of a word of a sketch.
+pub fn band(word: u64) -> Band {
+    let [.., a, b, c, d, e] = word.to_be_bytes();
+    [a, b, c, d, e]
+}
+
+/// Bits in which two sketches differ, when they are few.
+pub fn apart(one: &[u64], other: &[u64]) -> Option<u8> {
+    let bits: u32 = one.iter().zip(other).map(|(one, other)| (one ^ other).count_ones()).sum();
+    (bits <= BITS).then_some(bits as u8)
 }
 
 /// Whether two lengths are nearly the same.
@@ -80,52 +99,30 @@ fn is_like(one: u32, other: u32) -> bool {
     u64::from(one.max(other)) * 100 <= u64::from(one.min(other)) * (100 + MORE)
 }
 
-/// Bits in which two SimHashes differ, when they are few.
-pub fn bits(one: u64, other: u64) -> Option<u8> {
-    let bits = (one ^ other).count_ones();
-    (bits <= BITS).then_some(bits as u8)
-}
-
-/// As it stands in a table.
-pub fn rotated(sim: u64, table: u8) -> u64 {
-    sim.rotate_left(16 * u32::from(table))
-}
-
-/// What stands so in a table.
-pub fn straight(rotated: u64, table: u8) -> u64 {
-    rotated.rotate_right(16 * u32::from(table))
-}
-
-/// The block by which a table is sorted first.
-pub fn block(sim: u64, table: u8) -> u16 {
-    (rotated(sim, table) >> 48) as u16
-}
-
-/// SimHashes found for one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Those that are close to it, the closest first.
-    pub close: Vec<u64>,
-    /// Blocks in which there were more than were looked at.
+/// Leaders that a text is to be compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found<P> {
+    /// [`COMPARED`] at most, those with most bands in common first.
+    pub pages: Vec<P>,
+    /// Bands with more leaders than are looked at; one more when there are more to be compared.
     pub cut: u32,
 }
 
-/// Looks for what is close to a SimHash. `scan` gives the first [`LOOKED_AT`] and one more of what a table has in a block, as it stands
-/// there.
+/// Looks for leaders that share a band with a text. `scan` gives the first [`LOOKED_AT`] and one more of those that have the band in a table.
 ///
 /// # Errors
 /// Those of `scan`.
-pub fn find<E>(sim: u64, mut scan: impl FnMut(u8, u16) -> Result<Vec<u64>, E>) -> Result<Found, E> {
-    let (mut close, mut cut) = (Vec::new(), 0);
-    for table in 0..TABLES {
-        let rows = scan(table, block(sim, table))?;
+pub fn find<P: Ord, E>(sketch: &Sketch, mut scan: impl FnMut(u8, Band) -> Result<Vec<P>, E>) -> Result<Found<P>, E> {
+    let (mut shared, mut cut) = (BTreeMap::<P, u8>::new(), 0);
+    for (table, band) in (0..).zip(sketch.bands()) {
+        let rows = scan(table, band)?;
         cut += u32::from(rows.len() > LOOKED_AT);
-        let rows = rows.into_iter().take(LOOKED_AT).map(|row| straight(row, table));
-        close.extend(rows.filter_map(|other| Some((bits(sim, other)?, other))));
+        rows.into_iter().take(LOOKED_AT).for_each(|page| *shared.entry(page).or_default() += 1);
     }
-    close.sort_unstable();
-    close.dedup();
-    Ok(Found { close: close.into_iter().map(|(_, other)| other).collect(), cut })
+    let mut pages: Vec<(P, u8)> = shared.into_iter().collect();
+    pages.sort_by_key(|(_, bands)| Reverse(*bands));
+    cut += u32::from(pages.len() > COMPARED);
+    Ok(Found { pages: pages.into_iter().take(COMPARED).map(|(page, _)| page).collect(), cut })
 }
 
 /// Whether two pages have the same title: so that what only looks alike, such as the pages of a reference, is not taken for the same.

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use proptest::prelude::*;
@@ -10,52 +10,53 @@ use crate::domain::textprint::Printer;
 /// Leaders in four tables, as a database has them.
 #[derive(Default)]
 struct Tables {
-    rows: [BTreeSet<u64>; TABLES as usize],
+    rows: [BTreeMap<Band, Vec<usize>>; TABLES as usize],
     leaders: Vec<Sketch>,
 }
 
 impl Tables {
     /// What is near, by the tables; the sketch becomes a leader where nothing is.
-    fn take(&mut self, sketch: Sketch) -> Option<(u64, u8)> {
-        let scan = |table: u8, block: u16| {
-            let from = u64::from(block) << 48;
-            let rows = self.rows[usize::from(table)].range(from..=from | u64::MAX >> 16);
+    fn take(&mut self, sketch: Sketch) -> Option<(u8, usize)> {
+        let scan = |table: u8, band: Band| {
+            let rows = self.rows[usize::from(table)].get(&band).into_iter().flatten();
             Ok::<_, Infallible>(rows.take(LOOKED_AT + 1).copied().collect())
         };
-        let found = find(sketch.sim, scan).unwrap();
+        let found = find(&sketch, scan).unwrap();
         assert_eq!(found.cut, 0);
-        let near = found.close.iter().find_map(|sim| {
-            let leader = self.leaders.iter().find(|leader| leader.sim == *sim)?;
-            Some((*sim, sketch.distance(*leader)?))
-        });
-        if near.is_none() && !self.leaders.iter().any(|leader| leader.sim == sketch.sim) {
+        let near = found.pages.iter().filter_map(|nth| Some((sketch.distance(&self.leaders[*nth])?, *nth))).min();
+        if near.is_none() {
+            let bands = sketch.bands().into_iter().zip(&mut self.rows);
+            bands.for_each(|(band, rows)| rows.entry(band).or_default().push(self.leaders.len()));
             self.leaders.push(sketch);
-            (0..TABLES).for_each(|table| _ = self.rows[usize::from(table)].insert(rotated(sketch.sim, table)));
         }
         near
     }
 }
 
 /// The same by comparing it with every leader.
-fn by_force(leaders: &mut Vec<Sketch>, sketch: Sketch) -> Option<(u64, u8)> {
-    let near = leaders.iter().filter_map(|leader| Some((sketch.distance(*leader)?, leader.sim))).min();
-    if near.is_none() && !leaders.iter().any(|leader| leader.sim == sketch.sim) {
+fn by_force(leaders: &mut Vec<Sketch>, sketch: Sketch) -> Option<(u8, usize)> {
+    let near = leaders.iter().zip(0..).filter_map(|(leader, nth)| Some((sketch.distance(leader)?, nth))).min();
+    if near.is_none() {
         leaders.push(sketch);
     }
-    near.map(|(distance, sim)| (sim, distance))
+    near
 }
 
-/// Some texts, and others with few bits changed.
+/// Some texts, and others with few bits changed, none of them in the last band.
 fn sketches() -> impl Strategy<Value = Vec<Sketch>> {
-    let one = (0..6_u8, prop::collection::vec(0..64_u32, 0..6), 950..1_000_u32);
-    prop::collection::vec(one, 1..60).prop_map(|all| {
-        let changed = |(of, bits, features): (u8, Vec<u32>, u32)| {
-            let sim = (u64::from(of) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let sim = bits.into_iter().fold(sim, |sim, bit| sim ^ 1 << bit);
-            Sketch { sim, features, letters: 6 * features }
+    let one = (0..4_u64, prop::collection::vec(0..192_u32, 0..7), 960..1_000_u32);
+    prop::collection::vec(one, 1..30).prop_map(|all| {
+        let changed = |(of, flipped, features): (u64, Vec<u32>, u32)| {
+            let bits = [1, 2, 3, 4].map(|word: u64| (4 * of + word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            Sketch { bits: flipped_in(bits, &flipped), features, letters: 6 * features }
         };
         all.into_iter().map(changed).collect()
     })
+}
+
+fn flipped_in(mut bits: [u64; 4], flipped: &[u32]) -> [u64; 4] {
+    flipped.iter().for_each(|bit| bits[*bit as usize / 64] ^= 1 << (bit % 64));
+    bits
 }
 
 proptest! {
@@ -71,34 +72,44 @@ proptest! {
     #[test]
     fn leaders_are_not_near_each_other_and_all_others_are_near_one(all in sketches()) {
         let mut leaders = Vec::new();
-        for sketch in all {
-            let near = by_force(&mut leaders, sketch);
-            let led = leaders.iter().any(|leader| leader.sim == sketch.sim) || near.is_some();
-            prop_assert!(led);
+        for sketch in &all {
+            by_force(&mut leaders, *sketch);
         }
         for (nth, one) in leaders.iter().enumerate() {
-            prop_assert!(leaders[..nth].iter().all(|other| one.distance(*other).is_none()));
+            prop_assert!(leaders[..nth].iter().all(|other| one.distance(other).is_none()));
         }
+        prop_assert!(all.iter().all(|sketch| leaders.iter().any(|leader| leader.distance(sketch).is_some())));
     }
 
     #[test]
-    fn nearness_is_mutual_and_everything_close_shares_a_block(sim: u64, flipped in prop::collection::vec(0..64_u32, 0..=3)) {
-        let other = flipped.iter().fold(sim, |sim, bit| sim ^ 1 << bit);
-        prop_assert!((0..TABLES).any(|table| block(sim, table) == block(other, table)));
-        prop_assert!((0..TABLES).all(|table| straight(rotated(sim, table), table) == sim));
-        let [one, two] = [sim, other].map(|sim| Sketch { sim, features: 100, letters: 500 });
-        prop_assert_eq!(one.distance(two), two.distance(one));
-        prop_assert_eq!(one.distance(two), bits(sim, other));
+    fn nearness_is_mutual_and_six_bits_are_near_and_seven_are_not(
+        bits: [u64; 4], flipped in prop::collection::hash_set(0..256_u32, 0..9),
+    ) {
+        let flipped: Vec<u32> = flipped.into_iter().collect();
+        let [one, two] = [bits, flipped_in(bits, &flipped)].map(|bits| Sketch { bits, features: 100, letters: 500 });
+        prop_assert_eq!(one.distance(&two), two.distance(&one));
+        prop_assert_eq!(one.distance(&two), (flipped.len() <= 6).then_some(flipped.len() as u8));
+        let changed = |table: usize| flipped.iter().any(|bit| *bit as usize / 64 == table && bit % 64 < 40);
+        let same = one.bands().into_iter().zip(two.bands()).map(|(one, two)| one == two);
+        prop_assert!(same.eq((0..4).map(|table| !changed(table))));
     }
 }
 
 #[test]
-fn of_a_crowded_block_the_first_are_looked_at_and_the_cut_is_told() {
-    let rows: Vec<u64> = (0..=LOOKED_AT as u64).collect();
-    let found = find(1, |table, _| Ok::<_, Infallible>(if table == 0 { rows.clone() } else { Vec::new() })).unwrap();
-    assert_eq!((found.cut, found.close.first(), found.close.contains(&(LOOKED_AT as u64))), (1, Some(&1), false));
-    let found = find(1, |_, _| Ok::<_, Infallible>(rows[..LOOKED_AT].to_vec())).unwrap();
-    assert_eq!(found.cut, 0);
+fn of_many_leaders_the_first_of_a_band_are_looked_at_those_with_most_in_common_compared_and_cuts_are_told() {
+    let sketch = Sketch { bits: [1, 2, 3, 4], features: 100, letters: 500 };
+    let found = |scan: &dyn Fn(u8) -> Vec<usize>| find(&sketch, |table, _| Ok::<_, Infallible>(scan(table))).unwrap();
+    let crowd: Vec<usize> = (0..=LOOKED_AT).collect();
+    let told = found(&|table| if table == 0 { crowd.clone() } else { vec![] });
+    assert_eq!((told.cut, told.pages), (2, crowd[..COMPARED].to_vec()));
+    let told = found(&|table| match table {
+        0 => crowd[..LOOKED_AT].to_vec(),
+        1 => vec![60, 63],
+        2 => vec![63, 99],
+        _ => vec![],
+    });
+    assert_eq!((told.cut, told.pages.len(), &told.pages[..3]), (1, COMPARED, &[63, 60, 0][..]));
+    assert_eq!(found(&|_| crowd[..COMPARED].to_vec()).cut, 0);
 }
 
 #[test]
@@ -159,30 +170,58 @@ fn texts_are_near_or_not_as_the_table_says() {
         printer.finish().0.as_ref().and_then(Sketch::of)
     };
     cases::check(include_str!("../../../tests/data/near.txt"), |[one, other]| match (sketch(one), sketch(other)) {
-        (Some(one), Some(other)) if one.distance(other).is_some() => ["near"],
+        (Some(one), Some(other)) if one.distance(&other).is_some() => ["near"],
         (Some(_), Some(_)) => ["other"],
         _ => ["short"],
     });
 }
 
-/// A SimHash tells much from little by chance: the longer the text, the surer a word of it is little.
+fn sketch_of(text: &str) -> Sketch {
+    let mut printer = Printer::new("");
+    printer.push(text);
+    printer.finish().0.as_ref().and_then(Sketch::of).unwrap()
+}
+
+/// Whether a band leads to the other text, and it is near.
+fn is_found(one: &str, other: &str) -> bool {
+    let (one, other) = (sketch_of(one), sketch_of(other));
+    one.distance(&other).is_some() && one.bands().iter().zip(other.bands()).any(|(one, other)| *one == other)
+}
+
+/// Of texts of so many words, each with another word in its midst, how many of 400 are found.
+fn found_of_400(words: usize) -> usize {
+    let near = |nth: &usize| {
+        let text = made(&format!("words {}+{words}", nth * 1_000));
+        let (before, after) = text.split_at(text.match_indices(' ').nth(words / 2).unwrap().0);
+        let (_, after) = after[1..].split_once(' ').unwrap();
+        is_found(&text, &format!("{before} another {after}"))
+    };
+    (0..400).filter(near).count()
+}
+
 #[test]
-fn how_often_a_text_with_one_other_word_is_near() {
-    let sketch = |text: String| {
+fn a_text_with_one_other_word_is_found_nearly_always_also_when_it_is_short() {
+    let found = [100, 200, 300, 1_000, 3_000].map(found_of_400);
+    println!("{found:?}");
+    let least = [160, 340, 390, 400, 400]; // of 100 words 94 of 100 runs are the same
+    assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?}");
+}
+
+/// Three bits of a SimHash of 64 lie between them by chance.
+#[test]
+fn pages_of_one_template_with_a_large_frame_are_not_near() {
+    let frame = made("words 50000+1000");
+    let page = |nth: usize| format!("{frame} {}", made(&format!("words {}+120", nth * 200)));
+    let pages: Vec<String> = (0..60).map(page).collect();
+    let pairs = || (0..60).flat_map(|one| (0..one).map(move |other| (one, other)));
+    let near = pairs().filter(|(one, other)| is_found(&pages[*one], &pages[*other])).count();
+    let print = |text: &String| {
         let mut printer = Printer::new("");
-        printer.push(&text);
-        printer.finish().0.as_ref().and_then(Sketch::of).unwrap()
+        printer.push(text);
+        printer.finish().0.unwrap()
     };
-    let found = |n: usize| {
-        let near = |nth: &usize| {
-            let text = made(&format!("words {}+{n}", nth * 1_000));
-            let (before, after) = text.split_at(text.match_indices(' ').nth(n / 2).unwrap().0);
-            let (_, after) = after[1..].split_once(' ').unwrap();
-            sketch(text.clone()).distance(sketch(format!("{before} another {after}"))).is_some()
-        };
-        (0..400).filter(near).count()
-    };
-    let of_400 = [100, 300, 1_000, 3_000].map(found);
-    println!("{of_400:?}");
-    assert!(of_400.is_sorted() && of_400[1] > 200 && of_400[2] > 360, "{of_400:?}");
+    let prints: Vec<TextPrint> = pages.iter().map(print).collect();
+    let by_simhash = pairs().filter(|(one, other)| prints[*one].is_little_else(&prints[*other])).count();
+    println!("{near} of {} pairs, {by_simhash} by SimHash", pairs().count());
+    assert!(near <= 2 && by_simhash > 20 * near.max(1), "{near}, {by_simhash}");
 }

@@ -2,22 +2,30 @@
 //!
 //! Made of the visible text as it is decoded, so that a page has the same print in UTF-8, GBK and Big5. A *token* is a run of letters and
 //! digits, lower case; of scripts that are written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) each character. [`TextPrint`]
-//! holds a digest of all tokens, one without those that hold a digit, and a SimHash (Charikar, "Similarity estimation techniques from
-//! rounding algorithms", 2002) over the distinct runs of three tokens.
+//! holds a digest of all tokens, one without those that hold a digit, a SimHash (Charikar, "Similarity estimation techniques from
+//! rounding algorithms", 2002) over the distinct runs of three tokens, and a [sketch](TextPrint::sketch) of these runs.
 //!
 //! For traps there are two readings more ([`Told`]): what a page says beyond the words of its own URL, since a server that
 //! answers 200 to everything repeats what was asked for.
 
 mod planes;
+mod sample;
 mod token;
 
 use smallvec::SmallVec;
 
 use planes::Planes;
+use sample::{PARTS, Sample};
 use token::{Tokens, finished, mixed};
 
 /// Tokens of a run that makes a feature.
 const RUN: u64 = 3;
+/// Distinct runs of words below which a text is too short to be told by a hash of them.
+pub const FEATURES: u32 = 64;
+/// The same of characters.
+pub const LETTERS: u32 = 400;
+/// SimHashes of texts that differ in little differ in so many bits at most.
+const LITTLE: u32 = 3;
 /// Distinct features are told apart by so many bits; one that collides is dropped, the same way each time.
 const BITS: usize = 1 << 16;
 /// Bytes of text that are cut into tokens together.
@@ -41,6 +49,16 @@ pub struct TextPrint {
     pub features: u32,
     /// Characters of all tokens.
     pub letters: u32,
+    /// A sample of the same runs, of a text with [`FEATURES`] and [`LETTERS`] at least: of two texts that have the share `j` of the runs of
+    /// either in common, some `(1 - j) / 2` of its bits differ.
+    pub sketch: Option<[u64; PARTS / 64]>,
+}
+
+impl TextPrint {
+    /// Whether two long texts differ in little, by their SimHashes: the surer, the longer they are.
+    pub fn is_little_else(&self, other: &Self) -> bool {
+        self.features.min(other.features) >= FEATURES && (self.sim ^ other.sim).count_ones() <= LITTLE
+    }
 }
 
 /// What a text says beyond the words of its page's URL.
@@ -94,6 +112,7 @@ struct Made {
     last: [u64; 2],
     features: Bits,
     planes: Planes,
+    sample: Sample,
     met: Bits,
     vocabulary: Vec<u16>,
     numbers: Vec<u16>,
@@ -184,6 +203,7 @@ impl Made {
         let run = run ^ (run >> 32);
         if self.features.set(run as u16) {
             self.planes.add(run);
+            self.sample.add(run);
         }
     }
 
@@ -202,7 +222,8 @@ impl Made {
         let told = Told { whole, words, vocabulary, numbers, many };
         let (sim, features) = self.planes.finish();
         let [whole, words] = [self.whole, self.words].map(|hash| finished(hash, false));
-        let print = TextPrint { whole, words, sim, features, letters };
+        let sketch = (features >= FEATURES && letters >= LETTERS).then(|| self.sample.finish());
+        let print = TextPrint { whole, words, sim, features, letters, sketch };
         ((self.count > 0).then_some(print), told)
     }
 }

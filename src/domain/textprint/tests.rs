@@ -52,13 +52,14 @@ fn plain(text: &str) -> Option<TextPrint> {
         [one, two] => vec![(one, two, 0)],
         _ => hashes.windows(3).map(|run| (run[0], run[1], run[2])).collect(),
     };
-    let (mut known, mut counters, mut features) = (HashSet::new(), [0_i32; 64], 0);
+    let (mut known, mut counters, mut features, mut kept) = (HashSet::new(), [0_i32; 64], 0, Vec::new());
     for (first, second, third) in runs {
         let run = (first ^ second.rotate_left(21) ^ third.rotate_left(42)).wrapping_mul(PRIME);
         let run = (run ^ (run >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let run = run ^ (run >> 32);
         if known.insert(run as u16) {
             features += 1;
+            kept.push(run);
             for (bit, counter) in counters.iter_mut().enumerate() {
                 *counter += if run >> bit & 1 == 1 { 1 } else { -1 };
             }
@@ -67,7 +68,25 @@ fn plain(text: &str) -> Option<TextPrint> {
     let sim = counters.iter().enumerate().filter(|(_, n)| **n > 0).fold(0, |sim, (bit, _)| sim | 1 << bit);
     let words = digest(&|token| !token.chars().any(char::is_numeric));
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count() as u32;
-    Some(TextPrint { whole: digest(&|_| true), words, sim, features, letters })
+    let sketch = (features >= 64 && letters >= 400).then(|| sketch(&kept));
+    Some(TextPrint { whole: digest(&|_| true), words, sim, features, letters, sketch })
+}
+
+/// The sketch by its definition: part after part, the least of the next that has any.
+fn sketch(runs: &[u64]) -> [u64; 4] {
+    let least = |part: u64| runs.iter().filter(|run| *run >> 56 == part).map(|run| (run >> 24) as u32).min();
+    let bit = |part: u64| {
+        let next = (0..256).find_map(|steps| Some((least((part + steps) % 256)?, steps)));
+        let (least, steps) = next.unwrap();
+        finished(mixed(mixed(0, least.into()), steps), false) >> 63
+    };
+    [0, 64, 128, 192].map(|from| (0..64).fold(0, |word, part| word | bit(from + part) << part))
+}
+
+/// Bits in which the sketches of two texts differ.
+fn apart(one: &str, other: &str) -> u32 {
+    let [one, other] = [one, other].map(|text| print(text).unwrap().sketch.unwrap());
+    one.iter().zip(other).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
 
 fn words(n: u64) -> String {
@@ -103,6 +122,32 @@ fn near_texts_have_near_prints_and_others_do_not() {
     let far = print(&text.replace("word", "sentence")).unwrap();
     assert!((page.sim ^ far.sim).count_ones() > 12, "{page:?} {far:?}");
     assert_eq!(print(&(text.clone() + &text)).unwrap().features, page.features + 2, "a repeat adds its joints alone");
+}
+
+#[test]
+fn half_of_what_two_texts_do_not_share_is_seen_in_their_sketches() {
+    for (words, one_in) in [(150_u32, 15), (600, 15), (600, 50), (6_000, 15), (6_000, 50), (40_000, 50)] {
+        let text = |other: bool| -> String {
+            let word = |n: u32| n.wrapping_mul(0x9e37_79b9) ^ u32::from(other && n % one_in == 0);
+            (0..words).map(|n| format!("w{:x} ", word(n))).collect()
+        };
+        // Of `one_in` runs three are others, here and there.
+        let shared = f64::from(one_in - 3) / f64::from(one_in + 3);
+        let wanted = 128.0 * (1.0 - shared);
+        let found = f64::from(apart(&text(false), &text(true)));
+        assert!((found - wanted).abs() < 4.0 * wanted.sqrt(), "{words} words, one of {one_in}: {found} for {wanted}");
+    }
+    assert!((96..160).contains(&apart(&words(400), &words(400).replace("word", "sentence"))));
+}
+
+#[test]
+fn a_text_of_which_nothing_is_told_by_a_hash_has_no_sketch() {
+    let has = |text: &str| print(text).is_some_and(|print| print.sketch.is_some());
+    let long = |n: usize| (0..n).map(|n| format!("{:06x} ", n * 7_919)).collect::<String>();
+    assert_eq!([65, 66, 67].map(|n| has(&long(n))), [false, false, true], "400 characters");
+    let short = |n: usize| (0..n).map(|n| format!("{:x} ", n * 7_919)).collect::<String>();
+    assert!(!has(&short(64)) && has(&short(200)));
+    assert!(!has(&format!("{} {}", "a ".repeat(900), "b".repeat(900))), "few runs");
 }
 
 fn letters(n: u32) -> String {

@@ -4,27 +4,23 @@ use super::pass::Pass;
 use super::stream::{Row, each_chunk};
 use super::{Fault, Result};
 use crate::domain::fingerprint::CrawlId;
-use crate::domain::near::{Near, TABLES};
+use crate::domain::near::Near;
 use crate::domain::note::Note;
 use crate::storage::error::hex;
-use crate::storage::keys::{HostAt, NearKey, SeenKey};
-use crate::storage::ledger::{NearPlace, rows_of};
+use crate::storage::keys::SeenKey;
+use crate::storage::ledger::NearPlace;
+use crate::storage::read;
 use crate::storage::tables::{Near as NearRows, NearMembers, Pages, Seen};
-use crate::storage::values::{NearLeader, NearValue, PageRecord};
-use crate::storage::{Batch, read};
+use crate::storage::values::PageRecord;
 
 /// Every row is that of a newest capture.
 pub fn rows(pass: &mut Pass<'_>) -> Result<()> {
     each_chunk::<NearRows>(pass, |pass, rows| {
-        let firsts: Vec<NearKey> = rows.iter().map(|row| row.key.in_table(0)).collect();
-        for (row, first) in rows.iter().zip(pass.look::<NearRows>(&firsts)?) {
-            match first.and_then(|first| first.0) {
-                Some(leader) if row.key.table == 0 => leads(pass, row.key, leader)?,
-                Some(_) if row.value == NearValue(None) && row.key.table < TABLES => {}
-                _ => {
-                    let (subject, why) = (format!("near {}", hex(&row.raw)), "is no row of a leader");
-                    pass.find(Fault::NearDangling, &subject, why, |batch| batch.delete::<NearRows>(&row.key))?;
-                }
+        for row in rows {
+            let place = place_of(pass, row.key.page(CrawlId::default()));
+            if !matches!(place, Some(NearPlace::Leads(own)) if own.contains(&row.key)) {
+                let (subject, why) = (format!("near {}", hex(&row.raw)), "its page has another text, or leads nobody");
+                pass.find(Fault::NearDangling, &subject, why, |batch| batch.delete::<NearRows>(&row.key))?;
             }
         }
         Ok(())
@@ -41,28 +37,6 @@ pub fn rows(pass: &mut Pass<'_>) -> Result<()> {
     })
 }
 
-/// The leader at its place in the first table.
-fn leads(pass: &mut Pass<'_>, first: NearKey, leader: NearLeader) -> Result<()> {
-    let at = HostAt { partition: first.partition, host: leader.host };
-    let seen = at.crawl(CrawlId::default()).url(leader.url);
-    let subject = format!("leader {}", leader.url);
-    if place_of(pass, seen) != Some(NearPlace::Leads(first, leader)) {
-        let why = "its newest capture has another text, or is not there";
-        return pass.find(Fault::NearDangling, &subject, why, |batch| {
-            rows_of(first, leader).for_each(|(key, _)| batch.delete::<NearRows>(&key));
-        });
-    }
-    let others: Vec<_> = (1..TABLES).map(|table| first.in_table(table)).collect();
-    if pass.look::<NearRows>(&others)?.iter().all(Option::is_some) {
-        return Ok(());
-    }
-    pass.find(Fault::NearMissing, &subject, "is not in all tables", |batch| put_rows(batch, first, leader))
-}
-
-fn put_rows(batch: &mut Batch, first: NearKey, leader: NearLeader) {
-    rows_of(first, leader).for_each(|(key, value)| batch.put::<NearRows>(&key, &value));
-}
-
 /// What the newest capture of a URL calls for; one that does not decode is found elsewhere.
 fn place_of(pass: &Pass<'_>, seen: SeenKey) -> Option<NearPlace> {
     let (_, page) = read::latest_page(pass.storage, seen).ok()??;
@@ -74,11 +48,13 @@ pub fn placed(pass: &mut Pass<'_>, seen: SeenKey, page: &Row<Pages>) -> Result<(
     let Some(near) = &page.value.remarks.near else { return Ok(()) };
     let (url, fault) = (&page.value.url, Fault::NearMissing);
     match NearPlace::of(&pass.prints, seen, &page.value) {
-        Some(NearPlace::Leads(first, leader)) => match pass.look_one::<NearRows>(&first)?.and_then(|row| row.0) {
-            Some(there) if (there.host, there.url) == (leader.host, leader.url) => return Ok(()),
-            Some(_) => {}
-            None => return pass.find(fault, url, "leads, and is in no table", |batch| put_rows(batch, first, leader)),
-        },
+        Some(NearPlace::Leads(own)) => {
+            if pass.look::<NearRows>(&own)?.iter().all(Option::is_some) {
+                return Ok(());
+            }
+            let why = "leads, and is not in all tables";
+            return pass.find(fault, url, why, |batch| own.iter().for_each(|row| batch.put::<NearRows>(row, &())));
+        }
         Some(NearPlace::Follows(row)) if pass.look_one::<Seen>(&row.leader())?.is_some() => {
             if pass.look_one::<NearMembers>(&row)?.is_some() {
                 return Ok(());
@@ -88,7 +64,7 @@ pub fn placed(pass: &mut Pass<'_>, seen: SeenKey, page: &Row<Pages>) -> Result<(
         _ => {}
     }
     let why = match near {
-        Near::Leader => "is said to lead, and another page has its place".to_owned(),
+        Near::Leader => "is said to lead, and has no sketch of its text".to_owned(),
         Near::Like { url, .. } => format!("is said to be near to {url}, which nobody knows"),
     };
     let freed = of_no_group(page.value.clone());

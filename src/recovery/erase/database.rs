@@ -18,8 +18,8 @@ use crate::storage::ledger::Ledger;
 use crate::storage::tables::{Content, Feed, Notes, Pages, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{
-    ContentValue, DoneKind, FeedEntry, Format, HostState, NearValue, NoteValue, PageRecord, RejectedValue, UrlState,
-    Value, WarcPlace,
+    ContentValue, DoneKind, FeedEntry, Format, HostState, NoteValue, PageRecord, RejectedValue, UrlState, Value,
+    WarcPlace,
 };
 use crate::storage::{Batch, Family, RocksOptions, RocksStorage, Storage, StorageError, read};
 
@@ -91,10 +91,7 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
         Family::Waiting => WaitingKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
         Family::Parked | Family::VisitHosts => ParkedKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
         Family::Due | Family::Sitemaps => DueKey::decode(key).is_ok_and(|key| host.is_at(key.partition, key.host)),
-        Family::Near => NearValue::decode(value).is_ok_and(|row| {
-            let partition = NearKey::decode(key).map(|key| key.partition);
-            row.0.is_some_and(|leader| partition.is_ok_and(|partition| host.is_at(partition, leader.host)))
-        }),
+        Family::Near => NearKey::decode(key).is_ok_and(|key| host.is_at(key.partition, key.host)),
         Family::NearMembers => NearMemberKey::decode(key)
             .is_ok_and(|key| host.is_at(key.partition, key.host) || host.is_at(key.partition, key.member_host)),
         Family::Content => ContentValue::decode(value).is_ok_and(|content| is_first(host, &content)),

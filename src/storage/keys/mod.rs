@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use crate::domain::host::registrable_domain;
-use crate::domain::near;
+use crate::domain::near::{Band, Sketch, TABLES};
 use crate::domain::partition::Partition;
 use crate::domain::url::{PageUrl, Scheme};
 
@@ -201,15 +201,19 @@ fixed_key! {
 }
 
 fixed_key! {
-    /// `near`: a SimHash in one of four tables (`domain::near`). Within a domain and table by the SimHash as it stands there.
+    /// `near`: a page that leads near-duplicates, in one of four tables (`domain::near`). Within a domain and table by its band.
     NearKey {
         partition: Partition,
         /// Key of the name of the registrable domain.
         domain: HostKey,
         /// 0 to 3.
         table: u8,
-        /// Rotated by 16 bits for each table.
-        rotated: u64,
+        /// Of the sketch of its text.
+        band: Band,
+        /// Its host.
+        host: HostKey,
+        /// The page.
+        url: UrlKey,
     }
 }
 
@@ -285,20 +289,18 @@ impl HostAt {
 }
 
 impl NearKey {
-    /// The place of a SimHash in one of the tables of a host's domain.
-    pub fn of(prints: &Fingerprinter, host: &str, table: u8, sim: u64) -> Self {
-        let domain = prints.host(registrable_domain(host));
-        Self { partition: Partition::of_host(host), domain, table, rotated: near::rotated(sim, table) }
+    /// The rows of a page that leads, of the host with this name.
+    pub fn rows(prints: &Fingerprinter, name: &str, page: SeenKey, sketch: &Sketch) -> [Self; TABLES as usize] {
+        let SeenKey { partition, host, url, .. } = page;
+        let domain = prints.host(registrable_domain(name));
+        let mut rows = sketch.bands().map(|band| Self { partition, domain, table: 0, band, host, url });
+        rows.iter_mut().zip(0..).for_each(|(row, table)| row.table = table);
+        rows
     }
 
-    /// The SimHash.
-    pub fn sim(self) -> u64 {
-        near::straight(self.rotated, self.table)
-    }
-
-    /// The place of the same SimHash in another table.
-    pub fn in_table(self, table: u8) -> Self {
-        Self { table, rotated: near::rotated(self.sim(), table), ..self }
+    /// The page, in this crawl.
+    pub fn page(self, crawl: CrawlId) -> SeenKey {
+        HostAt { partition: self.partition, host: self.host }.crawl(crawl).url(self.url)
     }
 }
 

@@ -75,10 +75,10 @@ impl KeyRange {
         Self::prefix(url.encode())
     }
 
-    /// `near`: what shares the block of this SimHash in its table.
-    pub fn near_block(near: NearKey) -> Self {
+    /// `near`: what has the band of this row in its table.
+    pub fn near_band(near: NearKey) -> Self {
         let mut prefix = near.encode();
-        prefix.truncate(NearKey::LEN - 6);
+        prefix.truncate(NearKey::LEN - 20);
         Self::prefix(prefix)
     }
 

@@ -54,7 +54,7 @@ use credit::Credit;
 pub use credit::{Arrival, Settling};
 use feed::Finished;
 use hosts::Hosts;
-pub use near::{NearPlace, rows_of};
+pub use near::NearPlace;
 use refresh::Planned;
 pub use schedule::Scheduled;
 

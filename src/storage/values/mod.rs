@@ -19,8 +19,7 @@ pub use host::{
     HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts, VisitRow,
 };
 pub use page::{
-    AsSitemap, ContentValue, DoneKind, NearLeader, NearValue, PageRecord, Remarks, Unsynced, UnsyncedLines,
-    UnsyncedPage, WarcPlace,
+    AsSitemap, ContentValue, DoneKind, PageRecord, Remarks, Unsynced, UnsyncedLines, UnsyncedPage, WarcPlace,
 };
 pub use url::{FailedValue, LastTime, NearerValue, QueueEntry, RejectedValue, SeedValue, UrlState};
 use wire::{Reader, Wire};
@@ -109,7 +108,6 @@ values! {
     HostState = 1,
     JoinedHost = 1,
     LiveSettings = 1,
-    NearLeader = 1,
     NearerValue = 1,
     NoteValue = 1,
     OrderedHosts = 1,
@@ -124,18 +122,6 @@ values! {
     UnsyncedLines = 1,
     UrlState = 1,
     VisitRow = 1,
-}
-
-/// No byte on disk where there is no leader.
-impl Value for NearValue {
-    fn encode(&self) -> Vec<u8> {
-        self.0.map(|leader| leader.encode()).unwrap_or_default()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
-        let leader = (!bytes.is_empty()).then(|| NearLeader::decode(bytes)).transpose()?;
-        Ok(Self(leader))
-    }
 }
 
 /// No value: the key says it all. No byte on disk.

@@ -10,7 +10,7 @@ use super::wire::fields;
 use crate::base::time::UnixMillis;
 use crate::domain::coded::codes;
 use crate::domain::cut::Cut;
-use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
+use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::near::Near;
 use crate::domain::note::Note;
@@ -181,25 +181,6 @@ fields! {
         payload: [u8; 20],
     }
 }
-
-fields! {
-    /// A page whose text leads a group of near-duplicates.
-    #[derive(Copy, PartialOrd, Ord)]
-    NearLeader {
-        /// Its host.
-        host: HostKey,
-        /// Its URL.
-        url: UrlKey,
-        /// Distinct runs of words of its text.
-        features: u32,
-        /// Letters and digits of its text.
-        letters: u32,
-    }
-}
-
-/// The leader at its place in the first table; nothing in the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NearValue(pub Option<NearLeader>);
 
 fields! {
     /// A page committed since the last barrier, with all that is needed to queue it again.

@@ -68,7 +68,14 @@ fn page_record() -> PageRecord {
         depth: 1,
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
-        print: Some(TextPrint { whole: u64::MAX, words: 1 << 40, sim: 3, features: 300, letters: 1_700 }),
+        print: Some(TextPrint {
+            whole: u64::MAX,
+            words: 1 << 40,
+            sim: 3,
+            features: 300,
+            letters: 1_700,
+            sketch: Some([1, 1 << 63, 0, 7]),
+        }),
         visit: Visit::Little,
         habit: Habit { rate: Rate { ln: -3_500, weight: 128 }, links: 9, small: 4, named: true },
         next: Some(UnixMillis(80)),
@@ -229,6 +236,10 @@ fn samples() -> Vec<Sample> {
             print: None,
             ..page_record()
         }),
+        sample(PageRecord {
+            print: page_record().print.map(|print| TextPrint { sketch: None, ..print }),
+            ..page_record()
+        }),
         sample(rejected()),
         sample(failed()),
         sample(ContentValue { first: page, url: "http://h0.test/".into(), date: time, payload: [6; 20] }),
@@ -284,9 +295,9 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
 }
 
-/// The format on disk may not change without a new version: these bytes were written by format 9.
+/// The format on disk may not change without a new version: these bytes were written by format 10.
 #[test]
-fn format_9_writes_these_bytes() {
+fn format_10_writes_these_bytes() {
     let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
     let way = |depth, limit| Reach { depth, limit };
     let waiting = UrlState::Waiting { rank: 2, order: 300, reach: way(1, None), due: None };

@@ -374,18 +374,23 @@ variants! {
     }
 }
 
-/// Three hashes of eight bytes each, then two numbers.
+/// Three hashes of eight bytes each, two numbers, and the sketch in 32 bytes, if there is one.
 impl Wire for TextPrint {
     fn put(&self, out: &mut Vec<u8>) {
         [self.whole, self.words, self.sim].iter().for_each(|hash| out.extend(hash.to_be_bytes()));
         self.features.put(out);
         self.letters.put(out);
+        self.sketch.is_some().put(out);
+        self.sketch.iter().flatten().for_each(|word| out.extend(word.to_be_bytes()));
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        let mut hash = || from.array().map(u64::from_be_bytes);
-        let (whole, words, sim) = (hash()?, hash()?, hash()?);
-        Ok(Self { whole, words, sim, features: Wire::read(from)?, letters: Wire::read(from)? })
+        let word = |from: &mut Reader<'_>| from.array().map(u64::from_be_bytes);
+        let (whole, words, sim) = (word(from)?, word(from)?, word(from)?);
+        let (features, letters) = (Wire::read(from)?, Wire::read(from)?);
+        let four = |from: &mut Reader<'_>| Ok([word(from)?, word(from)?, word(from)?, word(from)?]);
+        let sketch = if bool::read(from)? { Some(four(from)?) } else { None };
+        Ok(Self { whole, words, sim, features, letters, sketch })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Damages of URLs: queues, retries, marks, captures, rejections, contents.
 
 use lycosa::base::time::UnixMillis;
-use lycosa::domain::fingerprint::ContentDigest;
+use lycosa::domain::fingerprint::{ContentDigest, CrawlId};
 use lycosa::domain::near::Near;
 use lycosa::domain::note::Note;
 use lycosa::domain::reach::Reach;
@@ -15,14 +15,11 @@ use super::{Named, all, done_page, queued, remove, stored, write};
 
 /// The first row of a leader whose URL is done.
 fn done_leader(storage: &MemoryStorage) -> NearKey {
-    let is_done = |(key, row): &(NearKey, lycosa::storage::values::NearValue)| {
-        let leader = row.0?;
-        let at = lycosa::storage::keys::HostAt { partition: key.partition, host: leader.host };
-        let seen = at.crawl(lycosa::domain::fingerprint::CrawlId::default()).url(leader.url);
-        let state = read::seen_state(storage, seen).unwrap();
-        matches!(state, Some(UrlState::Done { .. })).then_some(*key)
+    let is_done = |row: &NearKey| {
+        let state = read::seen_state(storage, row.page(CrawlId::default())).unwrap();
+        matches!(state, Some(UrlState::Done { .. }))
     };
-    all::<tables::Near>(storage).iter().find_map(is_done).expect("the fixture has one")
+    all::<tables::Near>(storage).into_iter().map(|(row, ())| row).find(is_done).expect("the fixture has one")
 }
 
 /// Each alone.
@@ -161,25 +158,26 @@ pub const ALL: &[Named] = &[
     (
         "a row of a leader of near-duplicates is gone",
         |s, _| {
-            let third = all::<tables::Near>(s).into_iter().find(|(key, _)| key.table == 2).unwrap().0;
-            remove::<tables::Near>(s, &third);
+            remove::<tables::Near>(s, &done_leader(s));
         },
         &[Fault::NearMissing],
     ),
     (
         "a leader of near-duplicates is in no table",
         |s, _| {
-            let first = done_leader(s);
-            (0..4).for_each(|table| remove::<tables::Near>(s, &first.in_table(table)));
+            let leader = done_leader(s);
+            let rows =
+                all::<tables::Near>(s).into_iter().filter(|(key, ())| (key.host, key.url) == (leader.host, leader.url));
+            rows.for_each(|(key, ())| remove::<tables::Near>(s, &key));
         },
         &[Fault::NearMissing],
     ),
     (
         "a row of near-duplicates is nobody's",
         |s, _| {
-            let (key, value) = all::<tables::Near>(s).into_iter().find(|(key, _)| key.table == 0).unwrap();
-            let other = NearKey { rotated: !key.rotated, ..key };
-            write(s, |b| b.put::<tables::Near>(&other, &value));
+            let (key, ()) = all::<tables::Near>(s).into_iter().next().unwrap();
+            let other = NearKey { band: key.band.map(|byte| !byte), ..key };
+            write(s, |b| b.put::<tables::Near>(&other, &()));
         },
         &[Fault::NearDangling],
     ),

@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter};
 use lycosa::domain::host::registrable_domain;
-use lycosa::domain::near::Near;
+use lycosa::domain::near::{BITS, Near};
 use lycosa::domain::note::Note;
 use lycosa::domain::url::PageUrl;
 use lycosa::storage::keys::{HostAt, KeyRange, NearKey, NearMemberKey, PageKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
-use lycosa::storage::values::{NearLeader, PageRecord, UrlState};
+use lycosa::storage::values::{PageRecord, UrlState};
 use lycosa::storage::{Storage, read};
 
 fn all<T: Table>(storage: &dyn Storage) -> Vec<(T::Key, T::Value)> {
@@ -19,7 +19,7 @@ fn all<T: Table>(storage: &dyn Storage) -> Vec<(T::Key, T::Value)> {
 /// The rows that captures call for.
 #[derive(Default)]
 struct Wanted {
-    leaders: BTreeSet<(NearKey, Option<NearLeader>)>,
+    leaders: BTreeSet<NearKey>,
     members: Vec<NearMemberKey>,
 }
 
@@ -33,12 +33,10 @@ impl Wanted {
             (Some(Near::Leader), Some(print)) => {
                 let url = PageUrl::from_canonical(&page.url).unwrap();
                 let domain = prints.host(registrable_domain(url.host()));
-                for table in 0..4 {
-                    let rotated = print.sim.rotate_left(16 * u32::from(table));
-                    let leader =
-                        NearLeader { host: seen.host, url: seen.url, features: print.features, letters: print.letters };
-                    let key = NearKey { partition: seen.partition, domain, table, rotated };
-                    self.leaders.insert((key, (table == 0).then_some(leader)));
+                let SeenKey { partition, host, url, .. } = seen;
+                for (table, word) in (0..4).zip(print.sketch.unwrap()) {
+                    let band = word.to_be_bytes()[3..].try_into().unwrap();
+                    self.leaders.insert(NearKey { partition, domain, table, band, host, url });
                 }
             }
             (Some(Near::Like { url, .. }), Some(_)) => self.members.push(key(url).near_member(seen)),
@@ -74,12 +72,12 @@ pub fn problems(
                 continue;
             };
             let known = must.members.last().is_some_and(|row| seen.contains_key(&row.leader()));
-            if !noted || *distance > 3 || *url == page.url || !known {
+            if !noted || u32::from(*distance) > BITS || *url == page.url || !known {
                 wrong.push(format!("marked wrongly: {} as near to {url} by {distance}", page.url));
             }
         }
     }
-    let leaders: BTreeSet<_> = all::<tables::Near>(storage).into_iter().map(|(key, row)| (key, row.0)).collect();
+    let leaders: BTreeSet<_> = all::<tables::Near>(storage).into_iter().map(|(key, ())| key).collect();
     let members: Vec<_> = all::<tables::NearMembers>(storage).into_iter().map(|(key, ())| key).collect();
     wrong.extend(leaders.difference(&may.leaders).map(|row| format!("stray: {row:?}")));
     wrong.extend(must.leaders.difference(&leaders).map(|row| format!("missing: {row:?}")));

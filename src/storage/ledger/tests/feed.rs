@@ -94,7 +94,7 @@ fn a_page_fetched_again_has_changed_or_not_and_what_was_gone_comes_back() {
 
 #[test]
 fn a_change_is_told_by_the_prints_of_both_texts_and_by_where_the_page_leads() {
-    let print = |whole, words, sim| Some(TextPrint { whole, words, sim, features: 300, letters: 2_000 });
+    let print = |whole, words, sim| Some(TextPrint { whole, words, sim, features: 300, letters: 2_000, sketch: None });
     for (now, leads_on, expected) in [
         (print(1, 1, 1), false, Visit::Markup),
         (print(1, 1, 1), true, Visit::Changed),
