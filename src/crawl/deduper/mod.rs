@@ -267,16 +267,17 @@ impl Deduper {
     }
 
     /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
-    /// time: after a kill between them the page is fetched again, and finds them known.
+    /// time: after a kill between them the page is fetched again, and finds them known. Its credit is given by its own commit, to all of them.
     fn unseen_of_page(&mut self, links: LinkChange, finder: &mut Finder) -> Result<(Vec<Commit>, LinkChange)> {
         let mut chunks = links.in_chunks(CHUNK).into_iter().peekable();
-        let (mut before, mut put_off) = (Vec::new(), false);
+        let (mut before, mut put_off, mut linked) = (Vec::new(), false, Vec::new());
         while let Some(chunk) = chunks.next() {
             self.node.faults.pass("deduper.chunk");
-            let links = self.unseen(chunk, Some(finder))?;
+            let mut links = self.unseen(chunk, Some(finder))?;
             put_off |= links.put_off;
+            linked.push(std::mem::take(&mut links.linked));
             if chunks.peek().is_none() {
-                return Ok((before, LinkChange { put_off, ..links }));
+                return Ok((before, LinkChange { put_off, linked: seen::each_once(linked), ..links }));
             }
             before.push(self.commit(Change::Links(Box::new(links))));
         }

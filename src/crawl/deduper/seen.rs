@@ -1,6 +1,7 @@
 //! The URL-seen test: popular cache, Bloom filter, exact set on disk, pending marks, in this order.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::{Deduper, Result};
 use crate::base::sync::lock;
@@ -85,11 +86,6 @@ impl Deduper {
             };
             hosts.entry(at).or_insert_with(fresh).pages.push(key.url);
         }
-        let once = |mut host: NoteHost| {
-            host.pages.sort_unstable();
-            host.pages.dedup();
-            host
-        };
         hosts.into_values().map(once).collect()
     }
 
@@ -314,6 +310,27 @@ impl Deduper {
         self.filter.insert(&key);
         self.pending.insert(key, pending);
     }
+}
+
+/// The pages of several chunks together, each once, by host.
+pub(super) fn each_once(mut chunks: Vec<Vec<NoteHost>>) -> Vec<NoteHost> {
+    if chunks.len() < 2 {
+        return chunks.pop().unwrap_or_default();
+    }
+    let mut hosts: BTreeMap<HostAt, NoteHost> = BTreeMap::new();
+    for host in chunks.into_iter().flatten() {
+        match hosts.entry(HostAt { partition: host.partition, host: host.host }) {
+            Entry::Vacant(fresh) => _ = fresh.insert(host),
+            Entry::Occupied(known) => known.into_mut().pages.extend(host.pages),
+        }
+    }
+    hosts.into_values().map(once).collect()
+}
+
+fn once(mut host: NoteHost) -> NoteHost {
+    host.pages.sort_unstable();
+    host.pages.dedup();
+    host
 }
 
 /// Whether no shape bounds it: its owner chose it as a seed, or it is a sitemap that the site or its owner names.

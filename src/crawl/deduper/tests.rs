@@ -1,5 +1,7 @@
 //! The Deduper alone: storage in memory, and mailboxes that nobody empties.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::crawl::bench::{Bench, started};
 use crate::domain::near::Near;
@@ -55,6 +57,28 @@ fn what_was_settled_is_asked_of_the_disk_again() {
         assert_eq!(deduper.pending.len(), 1, "news of an epoch that is over");
         deduper.handle(Settled { epoch: deduper.epoch, urls, contents: Vec::new(), leaders: Vec::new() }, ctx);
         assert_eq!(deduper.pending.len(), 0);
+    });
+}
+
+#[test]
+fn a_page_of_several_chunks_of_links_gives_by_its_own_commit_to_all_that_the_rules_admit_each_once() {
+    let bench = Bench::new(&["crawl.order=best", "frontier.credit=true"]);
+    bench.queue(&[("http://h.test/1", 1)]);
+    started(Deduper::new(bench.node.clone()), |deduper, ctx| {
+        let urls: Vec<String> = (0..2 * CHUNK + 7).map(|n| format!("http://h{}.test/{}", n % 3, n % 8_001)).collect();
+        let all: Vec<&str> = urls.iter().map(String::as_str).chain(["http://h.test/1"]).collect();
+        deduper.handle(page(&bench, bench.leases().remove(0), &all), ctx);
+        let commits = bench.store.take::<Commit>();
+        let linked = |commit: &Commit| match &commit.change {
+            Change::Page(page) => page.links.linked.clone(),
+            Change::Links(links) => links.linked.clone(),
+            _ => Vec::new(),
+        };
+        let (last, before) = commits.split_last().unwrap();
+        assert!(before.len() == 2 && before.iter().all(|commit| linked(commit).is_empty()));
+        let given: Vec<UrlKey> = linked(last).into_iter().flat_map(|host| host.pages).collect();
+        let wanted: BTreeSet<UrlKey> = urls.iter().map(|url| bench.node.prints.url(&bench.url(url))).collect();
+        assert_eq!((given.len(), given.into_iter().collect::<BTreeSet<_>>()), (wanted.len(), wanted), "not to itself");
     });
 }
 
