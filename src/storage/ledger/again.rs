@@ -62,19 +62,20 @@ impl Ledger {
             _ => return Ok(None),
         };
         let reach = txn.get::<Nearer>(&seen)?.map_or(reach, |known| known.judged);
-        let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(page, reach, why, named)) else {
-            return Ok(None);
-        };
-        let queued = self.leave_done(txn, key, how, entry)?;
+        let Some(page) = txn.get::<Pages>(key)? else { return Ok(None) };
+        let next = page.next;
+        let Some(entry) = entry_of(page, reach, why, named) else { return Ok(None) };
+        let queued = self.leave_done(txn, key, (how, next), entry)?;
         Ok(queued.then_some(why))
     }
 
-    /// Queues a page that is done, by the better way that waits for it if there is one; false when its host refuses.
+    /// Queues a page that is done in this way and has its next visit then, by the better way that waits for it if there is one; false when its
+    /// host refuses.
     pub(super) fn leave_done(
         &mut self,
         txn: &mut Txn<'_>,
         key: &PageKey,
-        how: DoneKind,
+        (how, next): (DoneKind, Option<UnixMillis>),
         entry: QueueEntry,
     ) -> Result<bool> {
         let seen = key.seen();
@@ -83,7 +84,6 @@ impl Ledger {
             return Ok(false);
         }
         self.no_sitemap(txn, seen, key.captured.0)?;
-        let next = txn.get::<Pages>(key)?.and_then(|page| page.next);
         self.no_visit(txn, seen, next)?;
         let entry = self.by_way_that_waits(txn, seen, entry)?;
         self.counters.done = self.counters.done.saturating_sub(1);

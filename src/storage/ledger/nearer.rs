@@ -86,7 +86,9 @@ impl Ledger {
                 continue;
             };
             let further = entry.reach().leads_further(judged, self.rules.max_depth);
-            if further && self.leave_done(txn, &seen.page(captured), how, entry)? {
+            let key = seen.page(captured);
+            let next = txn.get::<Pages>(&key)?.and_then(|page| page.next);
+            if further && self.leave_done(txn, &key, (how, next), entry)? {
                 done.again.push(RequeueReason::Depth);
             } else {
                 txn.put::<Seen>(seen, &UrlState::Done { captured, how, reach: judged });
