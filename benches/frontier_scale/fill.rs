@@ -11,7 +11,7 @@ use lycosa::domain::partition::Partition;
 use lycosa::domain::rank::Ranker;
 use lycosa::domain::refresh::Refresh;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
-use lycosa::storage::ledger::{Change, Ledger, LedgerRules, LinkChange, NewUrl};
+use lycosa::storage::ledger::{Change, Done, Ledger, LedgerRules, LinkChange, NewUrl};
 use lycosa::storage::txn::Txn;
 use lycosa::storage::values::Format;
 use lycosa::storage::{RocksOptions, RocksStorage, Storage, read};
@@ -24,6 +24,11 @@ const HOSTS: usize = 50;
 
 /// The ledger of a folder, and what makes its keys.
 pub fn ledger_of(storage: &RocksStorage) -> Result<(Ledger, Fingerprinter)> {
+    ledger_with(storage, Refresh::default())
+}
+
+/// The same where pages are visited again.
+pub fn ledger_with(storage: &RocksStorage, refresh: Refresh) -> Result<(Ledger, Fingerprinter)> {
     let seed = read::meta::<Format>(storage, ())?.ok_or("a folder without format")?.seed;
     let rules = LedgerRules {
         crawl: CrawlId::default(),
@@ -32,7 +37,7 @@ pub fn ledger_of(storage: &RocksStorage) -> Result<(Ledger, Fingerprinter)> {
         keep_rejected: true,
         generation: 1,
         max_depth: None,
-        refresh: Refresh::default(),
+        refresh,
         priorities: Arc::default(),
         credit: None,
     };
@@ -47,11 +52,7 @@ pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
     let canon = Canonicaliser::new(CleanRules::default());
     let (began, mut told) = (Instant::now(), 0);
     let pages = plan.pages(1)?;
-    let mut hosts: Vec<u32> = (0..plan.hosts).collect();
-    hosts.sort_by_cached_key(|host| {
-        let name = format!("h{host}.test");
-        (Partition::of_host(&name), prints.host(&name))
-    });
+    let hosts = hosts_of(plan, prints);
     for round in (0..pages).step_by(PAGES as usize) {
         for hosts in hosts.chunks(HOSTS) {
             let pages = round..pages.min(round + PAGES);
@@ -69,6 +70,16 @@ pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
     storage.sync()?;
     println!("Filled: {} URLs on {} hosts in {:.0} s.\n", told, plan.hosts, began.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// All hosts in the order of their keys.
+pub fn hosts_of(plan: &Plan, prints: Fingerprinter) -> Vec<u32> {
+    let mut hosts: Vec<u32> = (0..plan.hosts).collect();
+    hosts.sort_by_cached_key(|host| {
+        let name = format!("h{host}.test");
+        (Partition::of_host(&name), prints.host(&name))
+    });
+    hosts
 }
 
 pub fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
@@ -91,11 +102,17 @@ pub fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
 }
 
 pub fn commit(storage: &RocksStorage, ledger: &mut Ledger, new: Vec<NewUrl>) -> Result<()> {
-    let mut txn = Txn::new(storage);
     let change = Change::Links(Box::new(LinkChange { new, ..LinkChange::default() }));
-    ledger.apply(&mut txn, &change, UnixMillis(1_700_000_000_000), &|_| false)?;
+    write(storage, ledger, &[change], UnixMillis(1_700_000_000_000)).map(drop)
+}
+
+/// Applies and writes changes in one batch, as the Store does.
+pub fn write(storage: &RocksStorage, ledger: &mut Ledger, changes: &[Change], date: UnixMillis) -> Result<Vec<Done>> {
+    let mut txn = Txn::new(storage);
+    let apply = |change| ledger.apply(&mut txn, change, date, &|_| false);
+    let done = changes.iter().map(apply).collect::<std::result::Result<_, _>>()?;
     ledger.seal(&mut txn)?;
     storage.write(&txn.into_batch())?;
     ledger.commit();
-    Ok(())
+    Ok(done)
 }

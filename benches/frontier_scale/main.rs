@@ -1,17 +1,20 @@
 //! A large frontier: how long a restart takes on it, and how much memory it costs. `docs/performance.md` has the figures.
 //!
 //! `cargo bench --profile release --bench frontier_scale -- [--urls N] [--hosts N] [--kills N] [--seconds N]
-//! [--part restart|crawl|seen] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]…`
+//! [--due N] [--part restart|crawl|seen|visits] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]…`
 //!
 //! `restart` fills a data folder through the ledger with N queued URLs, then starts the real program on it again and again, after clean
 //! stops and after SIGKILL in the middle of crawling. `crawl` lets the program find N URLs by itself, on pages full of
-//! links. Both with the synthetic web behind. `seen` asks the seen test about pages of 60 links and queues what is new. A folder given by `--data` is kept, and filled only when it is not there.
+//! links. Both with the synthetic web behind. `seen` asks the seen test about pages of 60 links and queues what is new. `visits`: N pages that are
+//! visited again, half of them of one host and all due, `--due` of each other host; the program crawls copies of that folder, `--kills` times with that
+//! host and as often with it paused. A folder given by `--data` is kept, and filled only when it is not there.
 
 mod crawl;
 mod daemon;
 mod fill;
 mod restart;
 mod seen;
+mod visits;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -21,11 +24,14 @@ use lycosa::testweb::{TestWeb, TestWebConfig};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// What was asked for on the command line.
+#[derive(Clone)]
 struct Plan {
     urls: u64,
     hosts: u32,
     kills: usize,
     seconds: u64,
+    /// Pages of each small host that are due to be visited again.
+    due: u64,
     parts: Vec<String>,
     data: Option<PathBuf>,
     binary: PathBuf,
@@ -39,6 +45,7 @@ impl Plan {
             hosts: 0,
             kills: 3,
             seconds: 10,
+            due: 2,
             parts: Vec::new(),
             data: None,
             binary: env!("CARGO_BIN_EXE_lycosa").into(),
@@ -51,6 +58,7 @@ impl Plan {
                 "--hosts" => plan.hosts = value()?.parse()?,
                 "--kills" => plan.kills = value()?.parse()?,
                 "--seconds" => plan.seconds = value()?.parse()?,
+                "--due" => plan.due = value()?.parse()?,
                 "--part" => plan.parts.push(value()?),
                 "--data" => plan.data = Some(value()?.into()),
                 "--binary" => plan.binary = value()?.into(),
@@ -82,7 +90,7 @@ impl Plan {
 const HELP: &str = "Measures restarts and memory of the real program on a large frontier.
 
 cargo bench --profile release --bench frontier_scale -- [--urls N] [--hosts N] [--kills N] [--seconds N]
-    [--part restart|crawl|seen] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]...";
+    [--due N] [--part restart|crawl|seen|visits] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]...";
 
 fn main() -> Result<()> {
     if std::env::args().any(|arg| arg == "--help" || arg == "-h") {
@@ -99,6 +107,9 @@ fn main() -> Result<()> {
     }
     if plan.has("seen") {
         seen::run(&plan)?;
+    }
+    if plan.has("visits") {
+        visits::run(&plan)?;
     }
     Ok(())
 }

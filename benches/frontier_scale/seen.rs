@@ -54,14 +54,14 @@ pub fn run(plan: &Plan) -> Result<()> {
             }
             *new += NEW;
         }
-        let (began, before) = (Instant::now(), cpu_us()?);
+        let (began, before) = (Instant::now(), cpu_us(UsageWho::RUSAGE_SELF)?);
         checks += links.len();
         let new = unseen(&storage, prints, &mut filter, links)?;
-        asking += cpu_us()? - before;
+        asking += cpu_us(UsageWho::RUSAGE_SELF)? - before;
         queued += new.len();
         commit(&storage, &mut ledger, new)?;
         spent += began.elapsed();
-        cpu += cpu_us()? - before;
+        cpu += cpu_us(UsageWho::RUSAGE_SELF)? - before;
     }
     let rate = checks as f64 / spent.as_secs_f64();
     println!(
@@ -123,9 +123,9 @@ fn filter_of(plan: &Plan, canon: &Canonicaliser, prints: Fingerprinter) -> Resul
     Ok(filter)
 }
 
-/// Processor time of this process so far, in microseconds.
-fn cpu_us() -> Result<i64> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+/// Processor time of this process or thread so far, in microseconds.
+pub fn cpu_us(whose: UsageWho) -> Result<i64> {
+    let usage = getrusage(whose)?;
     let of = |time: nix::sys::time::TimeVal| time.tv_sec() * 1_000_000 + time.tv_usec();
     Ok(of(usage.user_time()) + of(usage.system_time()))
 }
@@ -136,7 +136,7 @@ fn size_of(folder: &Path) -> Result<u64> {
 }
 
 /// A 64-bit mix (splitmix64).
-fn mix(n: u64) -> u64 {
+pub fn mix(n: u64) -> u64 {
     let z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
