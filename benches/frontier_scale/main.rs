@@ -7,7 +7,7 @@
 //! stops and after SIGKILL in the middle of crawling. `crawl` lets the program find N URLs by itself, on pages full of
 //! links. Both with the synthetic web behind. `seen` asks the seen test about pages of 60 links and queues what is new. `visits`: N pages that are
 //! visited again, half of them of one host and all due, `--due` of each other host; the program crawls copies of that folder, `--kills` times with that
-//! host and as often with it paused. A folder given by `--data` is kept, and filled only when it is not there.
+//! host and as often with it paused; it runs where it is asked for. A folder given by `--data` is kept, and filled only when it is not there.
 
 mod crawl;
 mod daemon;
@@ -108,7 +108,7 @@ fn main() -> Result<()> {
     if plan.has("seen") {
         seen::run(&plan)?;
     }
-    if plan.has("visits") {
+    if plan.parts.iter().any(|part| part == "visits") {
         visits::run(&plan)?;
     }
     Ok(())
