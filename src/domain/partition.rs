@@ -17,7 +17,8 @@ pub struct Partition(pub u16);
 
 impl Partition {
     /// The partition of a canonical host: XXH3 (seed 0) of its registrable domain, modulo [`PARTITIONS`], so that the
-    /// hosts of one domain stay together and every node computes the same.
+    /// hosts of one domain stay together and every node computes the same. The list of public suffixes is frozen: by
+    /// another one rows would not be found any more.
     pub fn of_host(host: &str) -> Self {
         let nth = xxh3_64(registrable_domain(host).as_bytes()) % u64::from(PARTITIONS);
         Self(u16::try_from(nth).unwrap_or_default())
@@ -32,7 +33,50 @@ impl fmt::Display for Partition {
 
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest, Sha256};
+
     use super::*;
+    use crate::domain::cases::check;
+
+    /// What keys on disk hang on: see ADR 38 before changing it.
+    const LIST: &str = "name = \"psl\"
+version = \"2.1.247\"
+source = \"registry+https://github.com/rust-lang/crates.io-index\"
+checksum = \"bcf03dc0cd8c65e109a7848e3b4adf06236a181d937af94bff66966e3876b1aa\"
+";
+
+    #[test]
+    fn the_list_of_public_suffixes_is_the_frozen_one() {
+        let lock = include_str!("../../Cargo.lock").replace("\r\n", "\n");
+        assert!(lock.contains(LIST), "another list: the rows of hosts that it classes otherwise would not be found");
+        assert_eq!(lock.matches("name = \"psl\"").count(), 1);
+    }
+
+    #[test]
+    fn domains_that_keys_hang_on_stay_what_they_are() {
+        check(include_str!("../../tests/data/domains.txt"), |[host]| [registrable_domain(host)]);
+    }
+
+    #[test]
+    fn domains_below_every_suffix_of_two_and_three_letters_have_the_digest_that_they_had() {
+        let letters = || ('a'..='z').map(String::from);
+        let longer = |words: Vec<String>| -> Vec<String> {
+            words.iter().flat_map(|word| letters().map(move |letter| format!("{word}{letter}"))).collect()
+        };
+        let two = longer(letters().collect());
+        let second = "co com net org edu gov ac mil or ne go gob nom info web city";
+        let below = std::iter::once(String::new()).chain(second.split(' ').map(|word| format!("{word}.")));
+        let hosts = below.flat_map(|word| two.iter().map(move |end| format!("a.b.{word}{end}")).collect::<Vec<_>>());
+        let hosts = hosts.chain(longer(two.clone()).into_iter().map(|end| format!("a.b.{end}")));
+        let (mut digest, mut count) = (Sha256::new(), 0);
+        for host in hosts {
+            digest.update(format!("{}\n", registrable_domain(&host)));
+            count += 1;
+        }
+        let found = data_encoding::HEXLOWER.encode(&digest.finalize());
+        // By the same program as the table.
+        assert_eq!((count, found.as_str()), (29_068, "19ccbecd782f8beb18e8f216541a5ed2f3ca8a91c44c00b1c88e2a8fa9b19b77"));
+    }
 
     #[test]
     fn the_hosts_of_a_domain_share_their_partition() {
