@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::base::clock::Stopwatch;
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 use crate::crawl::store::{TakeCheckpoint, Taken};
+use crate::recovery::checkpoint::carry::{self, Carried, How};
 use crate::recovery::checkpoint::make::{About, Draft};
+use crate::recovery::checkpoint::manifest::Copied;
 use crate::recovery::checkpoint::restore::Source;
-use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
+use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target};
 use crate::storage::read;
 use crate::storage::values::RunState;
 use crate::telemetry::StateChange;
@@ -20,6 +23,8 @@ use crate::telemetry::trouble::{CHECKPOINT, UPLOAD};
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Rest after a checkpoint that failed, when `checkpoint.every` is not shorter.
 const AGAIN: Duration = Duration::from_secs(600);
+/// Longest wait for the archive's files to be uploaded that a copy names.
+const ARCHIVE: Duration = Duration::from_secs(600);
 /// Shortest rest between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -79,20 +84,39 @@ fn finish(node: &Node, taken: Taken, by_hand: bool, done: oneshot::Sender<Result
     drop(turn);
 }
 
+/// The copy elsewhere, with what the log and the metrics say of it.
 fn upload(node: &Node, name: &str, to: &str) {
-    let settings = &node.crawl.rules.settings;
-    let endpoint = settings.checkpoint.s3_endpoint.as_deref();
-    let (dir, data, warc_dir) = (shelf(node).path(name), settings.store.data_dir.clone(), settings.warc_dir());
-    let source = Source { dir, data, warc_dir };
-    let copied = Target::parse(to).and_then(|target| carry::export(&source, &target, endpoint, false, &node.faults));
+    let copied = copy(node, name, to);
     node.telemetry.metrics.upload(copied.is_ok());
     match copied {
-        Ok(done) => log::info!("checkpoint copied: to={} files={} bytes={}", done.to, done.files, done.bytes),
+        Ok(done) => {
+            node.telemetry.metrics.copied(done.bytes, done.reused);
+            let Carried { to, files, bytes, reused, .. } = done;
+            log::info!("checkpoint copied: to={to} objects={files} sent_bytes={bytes} reused_bytes={reused}");
+        }
         Err(e) => {
             node.telemetry.troubles.note(node.clock.now(), UPLOAD, e.to_string());
             log::warn!("the checkpoint was not copied, the next one will be: name={name} error={e}");
         }
     }
+}
+
+fn copy(node: &Node, name: &str, to: &str) -> Result<Carried, CheckpointError> {
+    let settings = &node.crawl.rules.settings;
+    let (shelf, data) = (shelf(node), settings.store.data_dir.clone());
+    let source = Source { dir: shelf.path(name), data, warc_dir: settings.warc_dir() };
+    let manifest = Manifest::read(&source.dir)?;
+    let begun = Stopwatch::start();
+    // The file that was closed for it is on its way; a store that is away is told by the thread that sends them.
+    let may_wait = || node.stop.borrow().is_none() && begun.elapsed() < ARCHIVE;
+    while may_wait() && !carry::waiting(&source.data, &manifest)?.is_empty() {
+        std::thread::sleep(LOOK);
+    }
+    let how = How::Kept(settings.checkpoint.keep, node.clock.date());
+    let done =
+        carry::export(&source, &Target::parse(to)?, settings.checkpoint.s3_endpoint.as_deref(), how, &node.faults)?;
+    shelf.note_copied(name, &Copied::from(&done))?;
+    Ok(done)
 }
 
 /// The folder of this node's checkpoints.
@@ -109,7 +133,8 @@ pub(super) fn sweep(node: &Node) {
     }
 }
 
-/// Makes one every `checkpoint.every` while something changes and the disk has room, until the node ends.
+/// Makes one every `checkpoint.every` while something changes, or the last one has no copy that it should have, and the disk has room,
+/// until the node ends.
 pub async fn keep(node: Arc<Node>) {
     let every = node.crawl.rules.settings.checkpoint.every;
     if every.is_zero() {
@@ -119,7 +144,11 @@ pub async fn keep(node: Arc<Node>) {
     let newest = shelf(&node).find(None).ok();
     // It is dated; one of the future, by a wrong clock, is taken to be of now.
     let age = newest.as_ref().map(|m| node.clock.date().since(UnixMillis(m.ts_ms)));
-    let mut made = newest.map(|m| m.sequence);
+    let mut made = newest.map(|m| (m.sequence, m.name));
+    let upload = node.crawl.rules.settings.checkpoint.upload.is_some();
+    let is_newest = |(sequence, name): &(u64, String)| {
+        *sequence == node.storage.sequence() && (!upload || shelf(&node).copied(name).is_some())
+    };
     let mut due = node.clock.now().plus(every.saturating_sub(age.unwrap_or_default()));
     loop {
         let now = node.clock.now();
@@ -136,11 +165,11 @@ pub async fn keep(node: Arc<Node>) {
             continue;
         }
         due = now.plus(every);
-        if made == Some(node.storage.sequence()) {
+        if made.as_ref().is_some_and(is_newest) {
             continue;
         }
         match create(node.clone(), false).await {
-            Ok(manifest) => made = Some(manifest.sequence),
+            Ok(manifest) => made = Some((manifest.sequence, manifest.name)),
             Err(CheckpointError::Busy) => due = now.plus(LOOK),
             Err(_) => due = now.plus(every.min(AGAIN)),
         }

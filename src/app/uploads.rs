@@ -32,12 +32,12 @@ pub(super) struct Uploader {
 }
 
 impl Uploader {
-    /// Starts it when `store.upload` names a place.
+    /// Starts it when `store.upload` names a place, or `checkpoint.upload` the one above it.
     ///
     /// # Errors
     /// A thread that cannot be started.
     pub fn start(node: &Arc<Node>) -> io::Result<Option<Self>> {
-        let Some(to) = node.crawl.rules.settings.store.upload.clone() else { return Ok(None) };
+        let Some(to) = node.crawl.rules.settings.archive_upload() else { return Ok(None) };
         let (end, ended) = mpsc::channel();
         let (node, leave) = (node.clone(), Arc::<AtomicBool>::default());
         let of_thread = leave.clone();

@@ -15,10 +15,15 @@ use crate::base::disk::{DiskFault, is_same_folder};
 use crate::base::fault::Faults;
 use crate::base::units::{counted, human_size};
 use crate::config::Settings;
-use crate::recovery::checkpoint::carry::{Carried, export, import};
+use crate::recovery::checkpoint::carry::{Carried, How, export};
+use crate::recovery::checkpoint::fetch::{Archive, Wanted, import};
+#[cfg(feature = "rocksdb")]
+use crate::recovery::checkpoint::manifest::Copied;
 use crate::recovery::checkpoint::manifest::Summary;
 use crate::recovery::checkpoint::restore::{Destination, Restored, Source, restore};
 use crate::recovery::checkpoint::shelf::Listing;
+#[cfg(feature = "rocksdb")]
+use crate::recovery::checkpoint::uploads::Uploads;
 use crate::recovery::checkpoint::verify::{Report, verify};
 use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target};
 use crate::storage::StorageError;
@@ -77,16 +82,17 @@ fn carry_out(
         CheckpointCommand::Export { name, target, without_warc } => {
             let source = source(settings, name).map_err(failed)?;
             let target = Target::parse(target).map_err(CliError::usage)?;
-            let done = export(&source, &target, endpoint, !without_warc, faults).map_err(failed)?;
+            let how = if *without_warc { How::WithoutArchive } else { How::Whole };
+            let done = export(&source, &target, endpoint, how, faults).map_err(failed)?;
             show(args, out, &done, told_carried(&done))
         }
         CheckpointCommand::Import { source, incomplete } => {
             if args.at_rest.data.is_none() {
                 return Err(CliError::usage("name the new data folder with --data DIR"));
             }
-            let target = Target::parse(source).map_err(CliError::usage)?;
+            let wanted = Wanted::parse(source).map_err(CliError::usage)?;
             let to = Destination { incomplete: *incomplete, ..destination(settings) };
-            let done = import(&target, endpoint, &to, faults).map_err(failed)?;
+            let done = import(&wanted, endpoint, &to, Archive::Here, faults).map_err(failed)?;
             show(args, out, &done, told_restored(&done))
         }
     }
@@ -167,11 +173,24 @@ fn create(settings: &Settings, faults: &Faults) -> Result<Manifest, CheckpointEr
     let about = About { data, crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep, by_hand: true };
     let shelf = Shelf::new(settings.checkpoint_dir());
     let made = make::at_rest(&about, &shelf, &settings.warc_dir(), Clock::real().now(), faults)?;
-    if let Some(to) = &settings.checkpoint.upload {
-        let endpoint = settings.checkpoint.s3_endpoint.as_deref();
-        export(&source(settings, &made.name)?, &Target::parse(to)?, endpoint, false, faults)?;
-    }
+    copy(settings, &made, &shelf, faults)?;
     Ok(made)
+}
+
+/// The copy that `checkpoint.upload` asks for, behind the archive's files that it names.
+#[cfg(feature = "rocksdb")]
+fn copy(settings: &Settings, made: &Manifest, shelf: &Shelf, faults: &Faults) -> Result<(), CheckpointError> {
+    let (Some(to), Some(archive)) = (&settings.checkpoint.upload, settings.archive_upload()) else { return Ok(()) };
+    let endpoint = settings.checkpoint.s3_endpoint.as_deref();
+    let (data, warc_dir) = (settings.store.data_dir.clone(), settings.warc_dir());
+    let (place, now) = (Target::parse(&archive)?.open(endpoint)?, Clock::real().now());
+    let uploads = Uploads { data, warc_dir, place: &*place, delete: false };
+    for file in uploads.due()? {
+        uploads.upload(&file, now, faults)?;
+    }
+    let how = How::Kept(settings.checkpoint.keep, now);
+    let done = export(&source(settings, &made.name)?, &Target::parse(to)?, endpoint, how, faults)?;
+    shelf.note_copied(&made.name, &Copied::from(&done))
 }
 
 #[cfg(not(feature = "rocksdb"))]
@@ -221,7 +240,8 @@ fn told_listing(listing: &Listing, shelf: &Shelf) -> String {
         let Summary { name, ts, counts, archive_files, .. } = made;
         let (pages, waiting, size) = (counts.pages_stored, counts.waiting, human_size(made.bytes));
         let by = if made.by_hand { "  by hand" } else { "" };
-        format!("{name}  {ts}  {pages} pages  {waiting} waiting  {size}  {archive_files} archive files{by}\n")
+        let copied = told_copied(made);
+        format!("{name}  {ts}  {pages} pages  {waiting} waiting  {size}  {archive_files} archive files{by}{copied}\n")
     };
     let rows: String = listing.checkpoints.iter().map(row).collect();
     let damaged: String = listing.damaged.iter().map(|damaged| format!("damaged: {}\n", escaped(damaged))).collect();
@@ -230,6 +250,12 @@ fn told_listing(listing: &Listing, shelf: &Shelf) -> String {
     }
     let held = human_size(listing.held_bytes);
     format!("{rows}{damaged}only these hold {held} of the disk; the rest is shared with the database\n")
+}
+
+/// What its copy elsewhere took.
+fn told_copied(made: &Summary) -> String {
+    let sent = made.copied.as_ref().map(|copied| human_size(copied.sent_bytes));
+    sent.map_or_else(String::new, |sent| format!("  copied: {sent} sent"))
 }
 
 fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn Write) -> Result<Exit, CliError> {
@@ -271,6 +297,9 @@ fn told_restored(done: &Restored) -> String {
     if *younger > 0 {
         text += &format!("{younger} WARC files younger than the checkpoint stay; their pages are fetched again\n");
     }
+    for passed_over in &done.passed_over {
+        text += &format!("passed over: {}\n", escaped(passed_over));
+    }
     for missing in &done.missing {
         text += &format!("not there: {}\n", escaped(missing));
     }
@@ -284,7 +313,8 @@ fn told_restored(done: &Restored) -> String {
 }
 
 fn told_carried(done: &Carried) -> String {
-    let Carried { name, to, files, bytes, left } = done;
+    let Carried { name, to, files, bytes, reused, left } = done;
     let left = if left.is_empty() { String::new() } else { format!("{} archive files were not copied\n", left.len()) };
-    format!("{name} copied to {to}: {files} files, {}\n{left}", human_size(*bytes))
+    let (sent, objects) = (human_size(*bytes), counted(*files as u64, "object"));
+    format!("{name} copied to {to}: {sent} sent in {objects}, {} were there already\n{left}", human_size(*reused))
 }

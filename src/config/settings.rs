@@ -10,6 +10,7 @@ use super::file::FileForm;
 use super::layers::Layers;
 use super::sections::{DepthLimit, SINKS};
 use crate::domain::scope::ScopeMode;
+use crate::recovery::checkpoint::{Target, layout};
 
 /// How many links are followed where the scope is wider than chosen hosts and folders and nothing is said.
 const DEPTH_OF_WIDE_SCOPES: u16 = 20;
@@ -89,6 +90,12 @@ impl Settings {
     /// Folder of the WARC and CDXJ files.
     pub fn warc_dir(&self) -> PathBuf {
         self.store.data_dir.join(&self.store.warc_dir)
+    }
+
+    /// Where closed archive files are copied: beside the copies of checkpoints, where nothing else is said.
+    pub fn archive_upload(&self) -> Option<String> {
+        let beside = |to: &String| Target::parse(to).ok().map(|target| target.below(layout::WARC).to_string());
+        self.store.upload.clone().or_else(|| self.checkpoint.upload.as_ref().and_then(beside))
     }
 
     /// Folder of the exports that a running crawl makes.

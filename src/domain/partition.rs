@@ -75,7 +75,10 @@ checksum = \"bcf03dc0cd8c65e109a7848e3b4adf06236a181d937af94bff66966e3876b1aa\"
         }
         let found = data_encoding::HEXLOWER.encode(&digest.finalize());
         // By the same program as the table.
-        assert_eq!((count, found.as_str()), (29_068, "19ccbecd782f8beb18e8f216541a5ed2f3ca8a91c44c00b1c88e2a8fa9b19b77"));
+        assert_eq!(
+            (count, found.as_str()),
+            (29_068, "19ccbecd782f8beb18e8f216541a5ed2f3ca8a91c44c00b1c88e2a8fa9b19b77")
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use crate::sandbox::{Daemon, Sandbox, lines_of, program, until, with_s3_keys};
 use crate::support::fsck;
 
-const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 16\npoliteness.min_delay = \"60ms\"\n\
+pub const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 16\npoliteness.min_delay = \"60ms\"\n\
     politeness.delay_factor = 0\nstore.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\ncheckpoint.every = \"0s\"\n";
 
 fn web() -> TestWebConfig {

@@ -80,13 +80,15 @@ fn a_database_that_cannot_be_opened_ends_every_command_with_3_and_points_to_chec
     sandbox.finish();
 }
 
-fn copy_of(from: &Path, to: &Path, change: impl Fn(&mut serde_json::Value)) {
+/// A folder of copies with another manifest of this name.
+fn copy_of(from: &Path, name: &str, to: &Path, change: impl Fn(&mut serde_json::Value)) {
     let done = std::process::Command::new("cp").arg("-r").arg(from).arg(to).status().unwrap();
     assert!(done.success());
-    let path = to.join("manifest.json");
-    let mut manifest: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    change(&mut manifest);
-    fs::write(path, manifest.to_string()).unwrap();
+    let path = to.join(format!("checkpoints/{name}.json.zst"));
+    let text = zstd::decode_all(fs::File::open(&path).unwrap()).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    change(&mut manifest["checkpoint"]);
+    fs::write(path, zstd::bulk::compress(manifest.to_string().as_bytes(), 1).unwrap()).unwrap();
 }
 
 #[test]
@@ -94,13 +96,13 @@ fn an_import_takes_no_database_of_another_seed_and_no_half_archive_unasked() {
     let (sandbox, name) = done();
     let (there, light) = (sandbox.beside("there"), sandbox.beside("light"));
     on(&sandbox.data(), &[&"export", &name, &there]).done();
-    copy_of(&there.join(&name), &sandbox.beside("other"), |m| m["seed"] = "00000000000000aa".into());
+    copy_of(&there, &name, &sandbox.beside("other"), |m| m["seed"] = "00000000000000aa".into());
     let new = sandbox.beside("new");
     on(&new, &[&"import", &sandbox.beside("other")]).refused("not that of the manifest");
     assert!(!new.join("FORMAT").exists());
     on(&sandbox.data(), &[&"export", &name, &light, &"--without-warc"]).done();
     let said = on(&new, &[&"import", &light]);
-    assert!(said.text.contains("was not exported") && said.text.contains("--incomplete"), "{said:?}");
+    assert!(said.text.contains("is not there") && said.text.contains("--incomplete"), "{said:?}");
     said.refused("--incomplete");
     assert!(!new.join("FORMAT").exists());
     on(&new, &[&"import", &light, &"--incomplete"]).done();

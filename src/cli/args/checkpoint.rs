@@ -51,11 +51,11 @@ pub enum CheckpointCommand {
         #[arg(long)]
         incomplete: bool,
     },
-    /// Copy one elsewhere, with all that is needed to go on there
+    /// Copy one elsewhere, with all that is needed to go on there; what is there already is not sent again
     Export {
         /// Its name
         name: String,
-        /// A folder or s3://BUCKET/PREFIX; it goes into a folder of its name there
+        /// A folder or s3://BUCKET/PREFIX
         target: String,
         /// Leave the WARC and CDXJ files behind
         #[arg(long)]
@@ -63,7 +63,7 @@ pub enum CheckpointCommand {
     },
     /// Make a new data folder (--data) of an exported one
     Import {
-        /// Where it was exported to: its own folder, or the one above for the newest
+        /// Where it was copied to, for the newest whole one; or PLACE@NAME
         source: String,
         /// Although archive files were left behind
         #[arg(long)]

@@ -173,6 +173,8 @@ const CHECKPOINTS: &[Column] = &[
     Column("waiting", "/counts/waiting", Form::Plain),
     Column("size", "/bytes", Form::Size),
     Column("archive files", "/archive_files", Form::Plain),
+    Column("copy sent", "/copied/sent_bytes", Form::Size),
+    Column("copy reused", "/copied/reused_bytes", Form::Size),
     Column("by hand", "/by_hand", Form::Plain),
 ];
 

@@ -21,7 +21,7 @@ use self::fetch::{
 use self::sinks::check_sinks;
 use self::store::{
     check_checkpoint, check_dedup, check_disk, check_exact, check_export, check_feed, check_index, check_log,
-    check_memory, check_store, check_supervision, check_webhooks, listen,
+    check_memory, check_store, check_supervision, check_uploaded, check_webhooks, listen,
 };
 use super::file::FileForm;
 use super::settings::Settings;
@@ -95,6 +95,7 @@ impl Settings {
         check_credentials(&form.credentials)?;
         check_memory(&form)?;
         check_checkpoint(&form.checkpoint)?;
+        check_uploaded(&form.store, &form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_priorities(&form.priority)?;

@@ -44,9 +44,14 @@ pub(super) fn check_store(store: &StoreSection) -> Checked {
             format!("{glob:?} is no status: write one such as \"404\", or a class such as \"2xx\"")
         })?;
     }
-    check_place("store.upload", store.upload.as_deref())?;
-    ensure(store.upload.is_some() || !store.delete_uploaded, "store.delete_uploaded", || {
-        "nothing is uploaded: set store.upload too".into()
+    check_place("store.upload", store.upload.as_deref())
+}
+
+/// What is nowhere else is not removed.
+pub(super) fn check_uploaded(store: &StoreSection, checkpoint: &CheckpointSection) -> Checked {
+    let is_uploaded = store.upload.is_some() || checkpoint.upload.is_some();
+    ensure(is_uploaded || !store.delete_uploaded, "store.delete_uploaded", || {
+        "nothing is uploaded: set store.upload or checkpoint.upload too".into()
     })
 }
 

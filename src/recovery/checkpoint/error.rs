@@ -50,7 +50,10 @@ pub enum CheckpointError {
     )]
     NoCrawl(PathBuf),
     /// A crawl where an import would go.
-    #[error("{} holds a crawl, which an import does not touch; name a new folder with --data", .0.display())]
+    #[error(
+        "{} holds a crawl, which a copy does not replace: name a new folder with --data, or go on with what is there (`lycosa run` \
+         without --from)", .0.display()
+    )]
     Taken(PathBuf),
     /// An archive elsewhere than the settings have it.
     #[error(
@@ -79,6 +82,18 @@ pub enum CheckpointError {
     /// Another one is being made.
     #[error("a checkpoint is being made or copied already; try again when it is done")]
     Busy,
+    /// A checkpoint whose archive is not uploaded yet.
+    #[error(
+        "checkpoint {name} was not copied, for {} archive files it names have not been uploaded yet, the first is {}; the next \
+         copy has what is missing", files.len(), files.first().map_or("", String::as_str)
+    )]
+    NotThere { name: String, files: Vec<String> },
+    /// No copy that can be restored.
+    #[error(
+        "there is no whole copy of a checkpoint at {at}{}{}; name the place that `checkpoint.upload` or `lycosa checkpoint \
+         export` wrote to", if passed_over.is_empty() { "" } else { ": " }, passed_over.join("; ")
+    )]
+    NoCopy { at: String, passed_over: Vec<String> },
     /// A place for copies that is none.
     #[error("{text:?} is no place for copies: {problem}")]
     Target { text: String, problem: String },

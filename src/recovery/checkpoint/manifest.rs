@@ -13,7 +13,7 @@ use crate::warc::date::{digits17, parse_iso};
 /// Its name in the checkpoint's folder.
 pub const MANIFEST: &str = "manifest.json";
 /// Its format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 /// Largest manifest that is read, bytes: half a million files.
 pub const LARGEST: u64 = 64 << 20;
 
@@ -112,6 +112,22 @@ pub struct Summary {
     pub archive_files: usize,
     /// Their bytes.
     pub archive_bytes: u64,
+    /// Its copy elsewhere, once that is whole.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub copied: Option<Copied>,
+}
+
+/// What a copy cost that is whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Copied {
+    /// Where it is.
+    pub to: String,
+    /// Objects that were sent, its manifest among them.
+    pub objects: usize,
+    /// Their bytes, without archive files.
+    pub sent_bytes: u64,
+    /// Bytes that were there already.
+    pub reused_bytes: u64,
 }
 
 impl From<&Manifest> for Summary {
@@ -128,6 +144,7 @@ impl From<&Manifest> for Summary {
             bytes: m.bytes(),
             archive_files: m.archive.len(),
             archive_bytes: m.archive.iter().map(|f| f.bytes).sum(),
+            copied: None,
         }
     }
 }
@@ -159,7 +176,13 @@ impl Manifest {
     /// [`CheckpointError::Manifest`]: no manifest, of another format, or with names that would leave their folder.
     pub fn parse(bytes: &[u8], at: &str) -> Result<Self> {
         let wrong = |problem: String| CheckpointError::Manifest { at: at.to_owned(), problem };
-        let read: Self = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
+        serde_json::from_slice::<Self>(bytes).map_err(|e| wrong(e.to_string()))?.checked(at)
+    }
+
+    /// Looks whether it is one of this format, whose names stay in their folder.
+    pub(super) fn checked(self, at: &str) -> Result<Self> {
+        let wrong = |problem: String| CheckpointError::Manifest { at: at.to_owned(), problem };
+        let read = self;
         if read.format != FORMAT {
             return Err(wrong(format!("its format is {}, this program reads {FORMAT}", read.format)));
         }
@@ -213,7 +236,7 @@ impl Manifest {
 }
 
 /// A name without a way out of its folder.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
@@ -269,7 +292,7 @@ pub(super) mod tests {
                 assert!(Manifest::parse(&manifest.text(), "x").is_err(), "{bad}");
             }
         }
-        assert!(Manifest::parse(&Manifest { format: 2, ..sample() }.text(), "x").is_err());
+        assert!(Manifest::parse(&Manifest { format: FORMAT + 1, ..sample() }.text(), "x").is_err());
         assert!(Manifest::parse(&Manifest { name: "../x".into(), ..sample() }.text(), "x").is_err());
         assert!(Manifest::parse(b"{}", "x").is_err());
     }

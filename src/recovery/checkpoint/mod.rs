@@ -9,7 +9,11 @@
 //! | [`restore`](mod@restore) | a data folder from a checkpoint |
 //! | [`swap`] | how a restored state takes the place of another, whenever the process is killed |
 //! | [`place`] | where copies go: a folder, or a store that speaks S3 |
-//! | [`carry`] | export and import |
+//! | [`layout`] | what lies there: objects under their digest, manifests |
+//! | `pieces` | what grows, in pieces that are sent once |
+//! | [`carry`] | a checkpoint sent there |
+//! | `tidy` | what is kept there |
+//! | [`fetch`] | a data folder from there |
 //! | [`uploads`] | closed WARC files copied elsewhere |
 //! | `files` | digests, links, renames |
 //!
@@ -18,16 +22,20 @@
 
 pub mod carry;
 mod error;
+pub mod fetch;
 pub(in crate::recovery) mod files;
+pub mod layout;
 mod lines;
 pub mod make;
 pub mod manifest;
+mod pieces;
 pub mod place;
 pub mod restore;
 #[cfg(feature = "s3")]
 mod s3;
 pub mod shelf;
 pub mod swap;
+mod tidy;
 pub mod uploads;
 pub mod verify;
 

@@ -1,7 +1,8 @@
 //! Where copies go and come from: a folder, or a store that speaks S3. Keys are paths with `/`.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -103,8 +104,11 @@ pub trait Place {
     /// Hands all bytes of an object to `each`; gives their number and digest. `None` when there is none.
     fn get(&self, key: &str, each: Each<'_>) -> Result<Option<(u64, String)>>;
 
-    /// Names of the folders directly below.
-    fn folders(&self) -> Result<Vec<String>>;
+    /// The objects directly below a folder: their keys and lengths; none when there is no such folder.
+    fn list(&self, folder: &str) -> Result<HashMap<String, u64>>;
+
+    /// Removes an object; one that is not there is as good.
+    fn remove(&self, key: &str) -> Result<()>;
 
     /// True when the object of this key is the file itself, by whatever way it is reached.
     fn is_itself(&self, _key: &str, _file: &Path) -> bool {
@@ -134,10 +138,19 @@ impl Place for FolderPlace {
         if_there(read).map_err(CheckpointError::io("read", &path))
     }
 
-    fn folders(&self) -> Result<Vec<String>> {
-        let mut names = files::names(&self.0)?;
-        names.retain(|name| self.0.join(name).is_dir());
-        Ok(names)
+    fn list(&self, folder: &str) -> Result<HashMap<String, u64>> {
+        let dir = self.0.join(folder);
+        let mut found = HashMap::new();
+        for name in files::names(&dir)? {
+            let about = if_there(fs::metadata(dir.join(&name))).map_err(CheckpointError::io("look at", &dir))?;
+            found.extend(about.filter(fs::Metadata::is_file).map(|about| (format!("{folder}/{name}"), about.len())));
+        }
+        Ok(found)
+    }
+
+    fn remove(&self, key: &str) -> Result<()> {
+        let path = self.0.join(key);
+        if_there(fs::remove_file(&path)).map(drop).map_err(CheckpointError::io("remove", &path))
     }
 
     fn is_itself(&self, key: &str, file: &Path) -> bool {
@@ -162,6 +175,17 @@ pub fn put_verified(place: &dyn Place, key: &str, from: &Path, most: u64) -> Res
     let told = |(bytes, sha): &(u64, String)| format!("{bytes} bytes, SHA-256 {sha}");
     let found = found.as_ref().map_or_else(|| "nothing".to_owned(), told);
     Err(CheckpointError::Differs { url: place.url(key), wanted: told(&wanted), found })
+}
+
+/// Writes bytes as an object, reads back and compares.
+///
+/// # Errors
+/// As [`put_verified`]; [`CheckpointError::Io`].
+pub fn put_bytes(place: &dyn Place, key: &str, bytes: &[u8]) -> Result<()> {
+    let temporary = std::env::temp_dir();
+    let here = tempfile::NamedTempFile::new().map_err(CheckpointError::io("make a file in", &temporary))?;
+    fs::write(here.path(), bytes).map_err(CheckpointError::io("write", here.path()))?;
+    put_verified(place, key, here.path(), u64::MAX).map(drop)
 }
 
 /// Reads a small object whole.
@@ -229,8 +253,11 @@ mod tests {
             fn get(&self, key: &str, each: Each<'_>) -> Result<Option<(u64, String)>> {
                 self.0.get(key, each)
             }
-            fn folders(&self) -> Result<Vec<String>> {
-                self.0.folders()
+            fn list(&self, folder: &str) -> Result<HashMap<String, u64>> {
+                self.0.list(folder)
+            }
+            fn remove(&self, key: &str) -> Result<()> {
+                self.0.remove(key)
             }
             fn url(&self, key: &str) -> String {
                 self.0.url(key)

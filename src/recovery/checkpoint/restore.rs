@@ -64,6 +64,9 @@ pub struct Restored {
     pub missing: Vec<String>,
     /// Where the archive is, when that is not where the settings have it.
     pub archive_apart: Option<PathBuf>,
+    /// Younger copies that were not whole, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<String>,
 }
 
 /// Restores.

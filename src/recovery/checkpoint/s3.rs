@@ -1,13 +1,17 @@
 //! A store that speaks S3 as a place for copies. Credentials come from the `AWS_` variables and are never logged.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path as FilePath;
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientOptions, Error, ObjectStore, ObjectStoreExt, PutPayload, RetryConfig};
+use object_store::{
+    BackoffConfig, ClientOptions, Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload, RetryConfig,
+};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
@@ -146,12 +150,19 @@ impl Place for S3Place {
         Ok(Some((size, files::hex(&sha.finalize()))))
     }
 
-    fn folders(&self) -> Result<Vec<String>> {
-        let prefix = self.path("");
-        let prefix = (!self.prefix.is_empty()).then_some(&prefix);
-        let listed = self.runtime.block_on(self.store.list_with_delimiter(prefix));
-        let listed = listed.map_err(|e| failed("listing", self.url(""), &e))?;
-        Ok(listed.common_prefixes.iter().filter_map(|p| p.filename().map(str::to_owned)).collect())
+    fn list(&self, folder: &str) -> Result<HashMap<String, u64>> {
+        let below = self.path(folder);
+        let listed = self.runtime.block_on(self.store.list(Some(&below)).try_collect::<Vec<_>>());
+        let listed = listed.map_err(|e| failed("listing", self.url(folder), &e))?;
+        let named = |found: ObjectMeta| Some((format!("{folder}/{}", found.location.filename()?), found.size));
+        Ok(listed.into_iter().filter_map(named).collect())
+    }
+
+    fn remove(&self, key: &str) -> Result<()> {
+        match self.runtime.block_on(self.store.delete(&self.path(key))) {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(e) => Err(failed("removing", self.url(key), &e)),
+        }
     }
 
     fn url(&self, key: &str) -> String {

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{Manifest, Summary, is_name};
+use super::manifest::{Copied, Manifest, Summary, is_name};
 use super::{CheckpointError, Result, files};
 
 /// A checkpoint that is being made.
 pub(super) const PARTIAL: &str = ".partial";
 /// A checkpoint that is being removed.
 const GONE: &str = ".gone";
+
+/// The note of a copy, beside the manifest.
+const COPIED: &str = "copied.json";
 
 /// The checkpoints there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -77,11 +80,25 @@ impl Shelf {
         let mut listing = Listing { held_bytes: self.held(db)?, ..Listing::default() };
         for name in self.names()? {
             match Manifest::read(&self.path(&name)) {
-                Ok(manifest) => listing.checkpoints.push(Summary::from(&manifest)),
+                Ok(manifest) => {
+                    let copied = self.copied(&name);
+                    listing.checkpoints.push(Summary { copied, ..Summary::from(&manifest) });
+                }
                 Err(e) => listing.damaged.push(e.to_string()),
             }
         }
         Ok(listing)
+    }
+
+    /// Notes that a checkpoint has a whole copy elsewhere.
+    pub fn note_copied(&self, name: &str, copied: &Copied) -> Result<()> {
+        let text = serde_json::to_vec(copied).unwrap_or_default(); // texts and numbers
+        files::write_whole(&self.path(name).join(COPIED), &text)
+    }
+
+    /// What is noted of its copy.
+    pub fn copied(&self, name: &str) -> Option<Copied> {
+        serde_json::from_slice(&fs::read(self.path(name).join(COPIED)).ok()?).ok()
     }
 
     /// Removes what a kill left half made or half removed; gives the names.

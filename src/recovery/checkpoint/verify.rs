@@ -98,7 +98,7 @@ fn wrong_with(dir: &Path, wanted: &Stored) -> Option<String> {
 
 /// What is wrong with the database, opened to be read only.
 #[cfg(feature = "rocksdb")]
-fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>> {
+pub(super) fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>> {
     use super::manifest::Counts;
     use crate::domain::fingerprint::CrawlId;
     use crate::storage::values::{Counters, Format};
@@ -117,6 +117,6 @@ fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>> {
 }
 
 #[cfg(not(feature = "rocksdb"))]
-fn database(_: &Path, _: &Manifest) -> Result<Option<String>> {
+pub(super) fn database(_: &Path, _: &Manifest) -> Result<Option<String>> {
     Ok(Some("built without RocksDB: its database cannot be opened".into()))
 }

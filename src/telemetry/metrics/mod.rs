@@ -40,6 +40,7 @@
 //! | `lycosa_memory_part_bytes` | gauge | `part`: database, seen_filter |
 //! | `lycosa_registry_entries` | gauge | `registry` ([`Registry`]) |
 //! | `lycosa_checkpoints_total`, `lycosa_uploads_total` | counter | `result`: done, failed |
+//! | `lycosa_checkpoint_copied_bytes_total` | counter | `way`: sent, reused |
 //! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |

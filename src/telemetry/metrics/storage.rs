@@ -73,6 +73,11 @@ metrics! {
         );
         uploads: Each<Counter> =
             counters("lycosa_uploads", "Archive files and checkpoints copied elsewhere, by result", RESULTS);
+        copied: Each<Counter> = counters(
+            "lycosa_checkpoint_copied_bytes",
+            "Bytes of the copies of checkpoints elsewhere: sent, and there already; without archive files",
+            ("way", &["sent", "reused"])
+        );
     }
 }
 
@@ -131,6 +136,15 @@ impl Metrics {
     /// A file or a checkpoint was copied elsewhere, or failed to be.
     pub fn upload(&self, done: bool) {
         self.0.stored.uploads.with(usize::from(!done), one_more);
+    }
+
+    /// A checkpoint was copied elsewhere: bytes sent, bytes that were there.
+    pub fn copied(&self, sent: u64, reused: u64) {
+        for (way, bytes) in [sent, reused].into_iter().enumerate() {
+            self.0.stored.copied.with(way, |counter| {
+                counter.inc_by(bytes);
+            });
+        }
     }
 
     /// Free space where the folder of this number (data, warc, spill) lies.
