@@ -67,6 +67,7 @@ FAILURES ?= 100
 soak: test-tools ## kill the daemon and let the power fail again and again: KILLS=1000 PASSES=1,5,25,100 FAILURES=100
 	config/build.sh cargo test $(CHECKED) --test it --no-run
 	LYCOSA_KILLS=$(KILLS) LYCOSA_PASSES=$(PASSES) cargo test $(CHECKED) --test it matrix:: -- --nocapture --test-threads 1
+	LYCOSA_COPY_KILLS=300 cargo test $(CHECKED) --test it copies:: -- --nocapture --test-threads 1
 	LYCOSA_BLACKOUTS=$(FAILURES) cargo test $(CHECKED) --test it blackout:: -- --nocapture --test-threads 1
 
 # How many times as large the tests of what is made of the pages become; 17 makes 51 kills of each kind and 1,020 pieces to look for.

@@ -25,7 +25,7 @@ use crate::recovery::checkpoint::shelf::Listing;
 #[cfg(feature = "rocksdb")]
 use crate::recovery::checkpoint::uploads::Uploads;
 use crate::recovery::checkpoint::verify::{Report, verify};
-use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target};
+use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target, swap};
 use crate::storage::StorageError;
 use crate::telemetry::log::escaped;
 
@@ -167,7 +167,6 @@ fn failed(error: CheckpointError) -> CliError {
 #[cfg(feature = "rocksdb")]
 fn create(settings: &Settings, faults: &Faults) -> Result<Manifest, CheckpointError> {
     use crate::recovery::checkpoint::make::{self, About};
-    use crate::recovery::checkpoint::swap;
     let data = settings.store.data_dir.clone();
     swap::settle(&data, faults)?;
     let about = About { data, crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep, by_hand: true };
@@ -214,6 +213,40 @@ fn destination(settings: &Settings) -> Destination {
         incomplete: false,
         now: Clock::real().now(),
     }
+}
+
+/// Completes or takes back, for one that is asked for, a restore that was killed; whether it was completed.
+pub(super) fn settled(settings: &Settings, asked_for: bool) -> Result<bool, CliError> {
+    if !asked_for {
+        return Ok(false);
+    }
+    let faults = faults().map_err(CliError::usage)?;
+    let completed = swap::settle(&settings.store.data_dir, &faults).map_err(failed)?;
+    if let Some(name) = &completed {
+        log::info!("a restore that was killed half way is completed: checkpoint={name}");
+    }
+    Ok(completed.is_some())
+}
+
+/// Fills a new data folder from a copy elsewhere, before a crawl goes on with it. The archive's files stay there.
+///
+/// # Errors
+/// A folder that is not empty is bad usage.
+pub(super) fn restored_from(settings: &Settings, from: &str) -> Result<(), CliError> {
+    let faults = faults().map_err(CliError::usage)?;
+    let to = destination(settings);
+    let wanted = Wanted::parse(from).map_err(CliError::usage)?;
+    let endpoint = settings.checkpoint.s3_endpoint.as_deref();
+    let done = import(&wanted, endpoint, &to, Archive::There, &faults).map_err(|e| match e {
+        CheckpointError::Taken(_) | CheckpointError::NotEmpty(_) => CliError::usage(e),
+        e => failed(e),
+    })?;
+    for passed_over in &done.passed_over {
+        log::warn!("a younger copy is not whole and was passed over: {passed_over}");
+    }
+    let Restored { name, pages, waiting, .. } = &done;
+    log::info!("restored: checkpoint={name} from={from} pages={pages} waiting={waiting}");
+    Ok(())
 }
 
 /// One answer: an object of JSON, or lines for people.

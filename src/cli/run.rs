@@ -7,7 +7,7 @@ use super::args::RunArgs;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::run_layers;
 use super::progress::Progress;
-use super::{config_cmd, why};
+use super::{checkpoint, config_cmd, why};
 use crate::admin::AdminError;
 use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
 use crate::base::disk::DiskFault;
@@ -28,14 +28,21 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
     for notice in layers.notices() {
         log::warn!("{notice}");
     }
-    settings.ready_to_run(args.config.is_some())?;
+    match &args.from {
+        None => settings.ready_to_run(args.config.is_some())?,
+        Some(_) => settings.contact_for(&settings.crawl.seeds)?, // its seeds come along
+    }
     settings.places()?;
     if args.dry_run {
         config_cmd::dry_run(&settings)?;
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
+    let restored = checkpoint::settled(&settings, args.from.is_some())?;
     config_cmd::startable(&settings)?; // what another start would not cure, before anything is made
+    if let Some(from) = args.from.as_ref().filter(|_| !restored) {
+        checkpoint::restored_from(&settings, from)?;
+    }
     let hangup = config_cmd::on_hangup(args, &settings);
     start(settings, args, hangup, out)
 }

@@ -5,12 +5,13 @@ use super::sections::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 use super::source;
 
 /// Variables that are no keys: those that the program reads elsewhere, and those of its tests and benches.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     ADMIN_TOKEN,
     ADMIN_READ_TOKEN,
     "LYCOSA_FAULTS",
     "LYCOSA_BENCH_PAGES",
     "LYCOSA_BLACKOUTS",
+    "LYCOSA_COPY_KILLS",
     "LYCOSA_DEATHS",
     "LYCOSA_DEATHS_SEED",
     "LYCOSA_DOCS",

@@ -194,6 +194,11 @@ fn a_store_that_speaks_s3_takes_checkpoints_and_archive_files_and_gives_them_bac
     assert!(told.contains("not there"), "they were uploaded elsewhere: {told}");
     sandbox.move_to("light");
     sandbox.finish();
+    sandbox.move_to("lighter");
+    let mut daemon = sandbox.start(&["--until-done", "--from", "s3://crawl/a/copies"], None);
+    assert_eq!(daemon.wait().code(), Some(0), "{}", daemon.log());
+    assert!(daemon.log().contains("restored: checkpoint="), "{}", daemon.log());
+    sandbox.finish();
 }
 
 #[cfg(feature = "s3")]

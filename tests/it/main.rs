@@ -17,6 +17,8 @@ mod clock;
 mod cockpit;
 mod compared;
 mod cookies;
+#[cfg(feature = "rocksdb")]
+mod copies;
 mod corpus;
 mod crawl;
 mod credentials;

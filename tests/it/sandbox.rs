@@ -306,6 +306,17 @@ impl Daemon {
     }
 
     /// Waits for its end.
+    /// Waits until it has ended, which it gives, or until that is `enough` which it said.
+    pub fn until_ended_or(&mut self, enough: impl Fn(&str) -> bool) -> bool {
+        let (child, log) = (&mut self.child, &self.log);
+        let said = || fs::read_to_string(log).unwrap();
+        let look = || {
+            let ended = child.try_wait().unwrap().is_some();
+            (ended || enough(&said())).then_some(ended)
+        };
+        until("the program's end, or enough", look, said)
+    }
+
     pub fn wait(&mut self) -> ExitStatus {
         until("the program's end", || self.child.try_wait().unwrap(), || fs::read_to_string(&self.log).unwrap())
     }

@@ -136,6 +136,10 @@ pub struct RunArgs {
     /// Folder for everything the crawl keeps
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// First restore the newest whole copy of a checkpoint from a folder or s3://BUCKET/PREFIX into the data folder, which must be new
+    /// or empty; PLACE@NAME for another one
+    #[arg(long, value_name = "PLACE")]
+    pub from: Option<String>,
     /// End when nothing is left, and print a summary
     #[arg(long)]
     pub until_done: bool,
