@@ -66,7 +66,8 @@ fn done(new: &NewUrl, due: bool, number: u64, now: UnixMillis) -> Change {
     let content: [u8; 16] = std::array::from_fn(|at| sim(at as u64 / 8 + 1).to_be_bytes()[at % 8]);
     let mut capture = PageRecord::new(&new.url, fetched, DoneKind::Unstored);
     capture.payload_digest = std::array::from_fn(|at| sim(at as u64 / 8 + 3).to_be_bytes()[at % 8]);
-    capture.print = Some(TextPrint { whole: sim(6), words: sim(7), sim: sim(8), features: 600, letters: 5_000, sketch: None });
+    capture.print =
+        Some(TextPrint { whole: sim(6), words: sim(7), sim: sim(8), features: 600, letters: 5_000, sketch: None });
     (capture.status, capture.took_ms, capture.bytes, capture.depth) = (200, 30, 12_000, new.depth);
     (capture.mime, capture.title) = (Some("text/html".into()), Some(format!("Page {number} of this web")));
     capture.etag = Some(format!("\"{draw:x}\""));

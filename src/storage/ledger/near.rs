@@ -50,21 +50,14 @@ impl Ledger {
         if page.capture.is_none() && !matches!(page.ending, Ending::Rejected(_)) {
             return Ok(None); // its newest capture stays what it is
         }
-        let was = match before {
-            Some(before) => txn.get::<Pages>(&seen.page(before.captured))?,
-            None => None,
-        };
+        let was = capture_before(txn, seen, before)?;
         self.regroup(txn, seen, was.as_ref(), page.capture.as_ref())
     }
 
     /// A page that waits is turned away: it leads nobody, and is of no group.
     pub(super) fn ungroup(&self, txn: &mut Txn<'_>, seen: SeenKey, before: Option<LastTime>) -> Result<()> {
-        if let Some(before) = before
-            && let Some(was) = txn.get::<Pages>(&seen.page(before.captured))?
-        {
-            self.regroup(txn, seen, Some(&was), None)?;
-        }
-        Ok(())
+        let was = capture_before(txn, seen, before)?;
+        self.regroup(txn, seen, was.as_ref(), None).map(drop)
     }
 
     /// In place of the capture `was` of a page stands `is`. Gives what that is.
@@ -88,5 +81,13 @@ impl Ledger {
             None => {}
         }
         Ok(is.filter(|_| new.is_some()).and_then(|capture| capture.remarks.near.clone()))
+    }
+}
+
+/// The capture that a page had before it was queued once more.
+pub(super) fn capture_before(txn: &Txn<'_>, seen: SeenKey, before: Option<LastTime>) -> Result<Option<PageRecord>> {
+    match before {
+        Some(before) => Ok(txn.get::<Pages>(&seen.page(before.captured))?),
+        None => Ok(None),
     }
 }

@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::schedule::host_of;
 use super::{Done, Leased, Ledger, LedgerRules, Rerank, Result};
 use crate::domain::fingerprint::UrlKey;
-use crate::domain::priority::{Factors, Page, quality};
+use crate::domain::priority::{Factors, Page};
 use crate::domain::rank::{Order, Place, Ranker};
 use crate::domain::refresh::interval;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, QueueKey, SeenKey};
-use crate::storage::tables::{HostCounts as Counts, Queue, Seeds as Table, Seen};
+use crate::storage::tables::{Queue, Seeds as Table, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{HostCounts, QueueEntry, SeedValue, UrlState};
+use crate::storage::values::{QueueEntry, SeedValue, UrlState};
 
 /// Seeds kept; with one more all are read anew.
 const KEPT: usize = 10_000;
@@ -51,23 +51,21 @@ impl LedgerRules {
     /// that a visit finds. A rule that gives a rank outright gives no weight.
     pub(super) fn weight_for_visits(
         &self,
-        txn: &Txn<'_>,
-        (seen, seed): (SeenKey, Option<&SeedValue>),
+        seed: Option<&SeedValue>,
         (url, depth): (&str, u16),
-        (said, links): (f64, f64),
-    ) -> Result<f64> {
-        let HostCounts { done, repeats, errors, .. } = txn.get::<Counts>(&seen.host_crawl())?.unwrap_or_default();
+        (quality, said, links): (f64, f64, f64),
+    ) -> f64 {
         let page = Page {
             depth,
             host: host_of(url),
             url: &|| Some(url.to_owned()),
-            quality: quality(done, repeats, errors),
+            quality,
             seed: seed.and_then(|seed| seed.weight),
             tags: seed.map_or(&[], |seed| &seed.tags),
             priority: None,
         };
         let Factors { depth, seed, host, quality, rule, .. } = self.priorities.factors(&self.ranker, &page);
-        Ok(interval::weight(depth, seed, host * quality, rule * said, links))
+        interval::weight(depth, seed, host * quality, rule * said, links)
     }
 }
 

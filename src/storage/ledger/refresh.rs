@@ -84,7 +84,9 @@ impl Ledger {
         };
         let stretch = self.hosts.visits(txn, at)?.stretched_for(&habit);
         let about = failed.as_ref().map_or(about, Page::given_up);
-        let next = self.rules.schedule(txn, (seen, seed.as_ref()), (about, &habit, visited), (stretch, now))?.next;
+        let quality = self.hosts.quality(txn, at)?;
+        let (next, host) = ((about, &habit, visited), (stretch, quality, now));
+        let next = self.rules.schedule((seen, seed.as_ref()), next, host).next;
         if let Some(next) = next {
             self.put_visit(txn, seen, (visited.0, next))?;
         }
@@ -96,9 +98,11 @@ impl Ledger {
 
     /// When a page is visited next by the rules of today.
     fn next_of(&mut self, txn: &Txn<'_>, seen: SeenKey, last: &Last, date: UnixMillis) -> Result<Option<UnixMillis>> {
-        let stretch = self.hosts.visits(txn, seen.host_crawl().host_at())?.stretched_for(last.parts().1);
+        let at = seen.host_crawl().host_at();
+        let (stretch, quality) =
+            (self.hosts.visits(txn, at)?.stretched_for(last.parts().1), self.hosts.quality(txn, at)?);
         let seed = self.rules.seed_of(txn, last.parts().0)?;
-        Ok(self.rules.schedule(txn, (seen, seed.as_ref()), last.parts(), (stretch, date))?.next)
+        Ok(self.rules.schedule((seen, seed.as_ref()), last.parts(), (stretch, quality, date)).next)
     }
 
     /// The row of a page goes to another time.

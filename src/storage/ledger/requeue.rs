@@ -1,5 +1,6 @@
 //! Pages whose WARC record a power failure took: their commit is undone and their URLs are queued again (I3, I8).
 
+use super::near::capture_before;
 use super::{Ledger, Result, counters_of};
 use crate::storage::keys::{ContentKey, FeedKey};
 use crate::storage::tables::{Content, Failed, Feed, Pages, Queue, Seen};
@@ -20,7 +21,8 @@ impl Ledger {
         };
         self.uncapture(txn, lost, &page)?;
         if !matches!(state, UrlState::Done { captured, .. } if captured != page.fetched) {
-            self.regroup(txn, seen, Some(&page), None)?; // else what was captured later has said where it belongs
+            let before = capture_before(txn, seen, lost.entry.again)?;
+            self.regroup(txn, seen, Some(&page), before.as_ref())?; // else what was captured later has said where it belongs
         }
         match state {
             UrlState::Done { captured, how, .. } if captured == page.fetched => {

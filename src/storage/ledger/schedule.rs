@@ -3,6 +3,7 @@
 
 use super::{LedgerRules, Result};
 use crate::base::time::UnixMillis;
+use crate::domain::priority::quality;
 use crate::domain::refresh::{About, By, Cycle, Ended, Habit};
 use crate::domain::statuses::is_gone;
 use crate::domain::url::PageUrl;
@@ -126,19 +127,18 @@ impl LedgerRules {
     /// When a page is visited next that stands so, by these rules at this date.
     pub(super) fn schedule<'r>(
         &'r self,
-        txn: &Txn<'_>,
         (seen, seed): (SeenKey, Option<&'r SeedValue>),
         (page, habit, visited): (Page<'r>, &Habit, (UnixMillis, Ended)),
-        (stretch, date): (f64, UnixMillis),
-    ) -> Result<Reckoned<'r>> {
+        (stretch, quality, date): (f64, f64, UnixMillis),
+    ) -> Reckoned<'r> {
         let plan = self.refresh.plan(&page.about(seed), date);
         let links = f64::from(habit.links) / 8.0;
         let weight = match plan.cycle {
             Cycle::Off => 1.0,
-            _ => self.weight_for_visits(txn, (seen, seed), (page.url, page.depth), (plan.weight, links))?,
+            _ => self.weight_for_visits(seed, (page.url, page.depth), (quality, plan.weight, links)),
         };
         let next = plan.next(visited, habit, (weight, stretch), &seen.url.0);
-        Ok(Reckoned { next: next.filter(|_| !page.sitemap), weight, cycle: plan.cycle, by: plan.by }) // a sitemap has a row of its own
+        Reckoned { next: next.filter(|_| !page.sitemap), weight, cycle: plan.cycle, by: plan.by } // a sitemap has a row of its own
     }
 
     /// When a URL is visited next; none while it waits, was turned away, or never was answered.
@@ -152,8 +152,9 @@ impl LedgerRules {
         let (stretch, announced) = (counts.visits.stretched(), counts.visits.tells_of(habit));
         let sitemap = page.sitemap;
         let seed = self.seed_of(txn, last.parts().0)?;
-        let reckoned =
-            self.schedule(txn, (seen, seed.as_ref()), last.parts(), (counts.visits.stretched_for(habit), date))?;
+        let quality = quality(counts.done, counts.repeats, counts.errors);
+        let host = (counts.visits.stretched_for(habit), quality, date);
+        let reckoned = self.schedule((seen, seed.as_ref()), last.parts(), host);
         let Reckoned { weight, cycle, by, .. } = reckoned;
         let (next, cycle) = (last.next(), cycle.to_string());
         Ok(Some(Scheduled {

@@ -227,12 +227,10 @@ fn for_visits_a_page_has_the_weight_of_its_depth_seed_host_and_rules() {
     bench.commit(&[of_links(said)]);
     let rules = vec![rule(&["/first"], &[], Says::Rank(0)), rule(&[], &["x"], Says::Weight(weight(0.5).unwrap()))];
     bench.rules_of_importance(HostWeights::new([("*.test", weight(2.0))]), rules);
-    let weighs = |url: &str, depth, origin: Option<&str>, said| {
-        let seen = bench.ledger.seen_key(&new(url, depth).url);
+    let weighs = |url: &str, depth, origin: Option<&str>, (said, links)| {
         let seed = bench.ledger.seen_key(&new(origin.unwrap_or(url), 0).url);
         let seed = read::get::<Seeds>(&bench.storage, &seed).unwrap();
-        let txn = Txn::new(&bench.storage);
-        bench.ledger.rules.weight_for_visits(&txn, (seen, seed.as_ref()), (url, depth), said).unwrap()
+        bench.ledger.rules.weight_for_visits(seed.as_ref(), (url, depth), (1.0, said, links))
     };
     for (url, depth, origin, said, expected) in [
         ("http://a.test/p", 2, Some("http://b.test/"), (1.0, 0.0), 4.0), // 5/5 · 4 · 2 · 1/2
