@@ -128,7 +128,7 @@ fn near_texts_have_near_prints_and_others_do_not() {
 fn half_of_what_two_texts_do_not_share_is_seen_in_their_sketches() {
     for (words, one_in) in [(150_u32, 15), (600, 15), (600, 50), (6_000, 15), (6_000, 50), (40_000, 50)] {
         let text = |other: bool| -> String {
-            let word = |n: u32| n.wrapping_mul(0x9e37_79b9) ^ u32::from(other && n % one_in == 0);
+            let word = |n: u32| n.wrapping_mul(0x9e37_79b9) ^ u32::from(other && n.is_multiple_of(one_in));
             (0..words).map(|n| format!("w{:x} ", word(n))).collect()
         };
         // Of `one_in` runs three are others, here and there.
