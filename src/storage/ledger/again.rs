@@ -13,6 +13,14 @@ use crate::storage::tables::{Failed, Nearer, Pages, Seen, Sitemaps};
 use crate::storage::txn::Txn;
 use crate::storage::values::{AsSitemap, DoneKind, LastTime, PageRecord, QueueEntry, UrlState};
 
+/// A page that is done, with its newest capture.
+pub(super) struct DonePage {
+    pub key: PageKey,
+    pub how: DoneKind,
+    pub reach: Reach,
+    pub page: PageRecord,
+}
+
 impl Ledger {
     /// Queues URLs once more that are done by these captures.
     pub(super) fn fetch_again(&mut self, txn: &mut Txn<'_>, pages: &[PageKey]) -> Result<Done> {
@@ -56,17 +64,27 @@ impl Ledger {
         why: RequeueReason,
         named: Option<&NewUrl>,
     ) -> Result<Option<RequeueReason>> {
-        let seen = key.seen();
-        let (how, reach) = match txn.get::<Seen>(&seen)? {
+        let (how, reach) = match txn.get::<Seen>(&key.seen())? {
             Some(UrlState::Done { captured, how, reach }) if captured == key.captured.0 => (how, reach),
             _ => return Ok(None),
         };
-        let reach = txn.get::<Nearer>(&seen)?.map_or(reach, |known| known.judged);
         let Some(page) = txn.get::<Pages>(key)? else { return Ok(None) };
-        let next = page.next;
-        let Some(entry) = entry_of(page, reach, why, named) else { return Ok(None) };
-        let queued = self.leave_done(txn, key, (how, next), entry)?;
+        let queued = self.done_once_more(txn, DonePage { key: *key, how, reach, page }, why, named)?;
         Ok(queued.then_some(why))
+    }
+
+    /// Queues a page that is done once more; false when its host refuses, or it leads nowhere by the way that is named.
+    pub(super) fn done_once_more(
+        &mut self,
+        txn: &mut Txn<'_>,
+        DonePage { key, how, reach, page }: DonePage,
+        why: RequeueReason,
+        named: Option<&NewUrl>,
+    ) -> Result<bool> {
+        let reach = txn.get::<Nearer>(&key.seen())?.map_or(reach, |known| known.judged);
+        let next = page.next;
+        let Some(entry) = entry_of(page, reach, why, named) else { return Ok(false) };
+        self.leave_done(txn, &key, (how, next), entry)
     }
 
     /// Queues a page that is done in this way and has its next visit then, by the better way that waits for it if there is one; false when its

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::again::DonePage;
 use super::feed::Finished;
 use super::schedule::{Last, Page, ended};
 use super::{Done, Ledger, PageChange, Result};
@@ -108,7 +109,7 @@ impl Ledger {
     /// The row of a page goes to another time.
     fn move_visit(&mut self, txn: &mut Txn<'_>, seen: SeenKey, last: Last, next: Option<UnixMillis>) -> Result<()> {
         let visited = match last {
-            Last::Page(key, page) => {
+            Last::Page(DonePage { key, page, .. }) => {
                 self.no_visit(txn, seen, page.next)?;
                 let visited = page.fetched;
                 txn.put::<Pages>(&key, &PageRecord { next, ..page });
@@ -224,14 +225,15 @@ impl Ledger {
             return self.no_visit(txn, seen, Some(row.time)).map(|()| false);
         };
         let next = self.next_of(txn, seen, &last, date)?;
-        let due = next.is_some_and(|next| next <= date);
-        let queued = due
-            && match &last {
-                Last::Page(key, _) => self.once_more(txn, key, RequeueReason::Cycle, None)?.is_some(),
-                Last::Failed(..) => self.try_once_more(txn, seen, RequeueReason::Cycle)?,
-            };
-        if !queued {
-            self.move_visit(txn, seen, last, next.filter(|_| !due))?;
+        if next.is_none_or(|next| next > date) {
+            return self.move_visit(txn, seen, last, next).map(|()| false);
+        }
+        let queued = match last {
+            Last::Page(done) => self.done_once_more(txn, done, RequeueReason::Cycle, None)?,
+            Last::Failed(..) => self.try_once_more(txn, seen, RequeueReason::Cycle)?,
+        };
+        if !queued && let Some(last) = Last::of(txn, seen)? {
+            self.move_visit(txn, seen, last, None)?;
         }
         Ok(queued)
     }

@@ -1,13 +1,14 @@
 //! When a page is visited next, reckoned from its last visit, the rules of today and the host's stretch. Reads only: the ledger and those who
 //! explain ask the same.
 
+use super::again::DonePage;
 use super::{LedgerRules, Result};
 use crate::base::time::UnixMillis;
 use crate::domain::priority::quality;
 use crate::domain::refresh::{About, By, Cycle, Ended, Habit};
 use crate::domain::statuses::is_gone;
 use crate::domain::url::PageUrl;
-use crate::storage::keys::{PageKey, SeenKey};
+use crate::storage::keys::SeenKey;
 use crate::storage::tables::{Failed, HostCounts, Pages, Seeds, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{FailedValue, PageRecord, SeedValue, UrlState};
@@ -47,7 +48,7 @@ impl<'p> Page<'p> {
 /// How the last visit of a URL left it.
 pub(super) enum Last {
     /// It is there.
-    Page(PageKey, PageRecord),
+    Page(DonePage),
     /// It was given up; with its newest capture.
     Failed(FailedValue, PageRecord),
 }
@@ -56,8 +57,9 @@ impl Last {
     /// Of a URL; none while it waits, or was turned away.
     pub fn of(txn: &Txn<'_>, seen: SeenKey) -> Result<Option<Self>> {
         Ok(match txn.get::<Seen>(&seen)? {
-            Some(UrlState::Done { captured, .. }) => {
-                txn.get::<Pages>(&seen.page(captured))?.map(|page| Self::Page(seen.page(captured), page))
+            Some(UrlState::Done { captured, how, reach }) => {
+                let key = seen.page(captured);
+                txn.get::<Pages>(&key)?.map(|page| Self::Page(DonePage { key, how, reach, page }))
             }
             Some(UrlState::Error { .. }) => {
                 let Some(failed) = txn.get::<Failed>(&seen)? else { return Ok(None) };
@@ -71,7 +73,7 @@ impl Last {
     /// When it is visited next, as planned then.
     pub fn next(&self) -> Option<UnixMillis> {
         match self {
-            Self::Page(_, page) => page.next,
+            Self::Page(done) => done.page.next,
             Self::Failed(failed, _) => failed.next,
         }
     }
@@ -79,7 +81,7 @@ impl Last {
     /// The page, what is known of its changes, and when and how its last visit ended.
     pub fn parts(&self) -> (Page<'_>, &Habit, (UnixMillis, Ended)) {
         match self {
-            Self::Page(_, page) => (Page::of(page), &page.habit, (page.fetched, Ended::Done)),
+            Self::Page(DonePage { page, .. }) => (Page::of(page), &page.habit, (page.fetched, Ended::Done)),
             Self::Failed(failed, page) => (Page::given_up(failed), &page.habit, (failed.when, ended(failed))),
         }
     }
