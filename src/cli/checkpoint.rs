@@ -27,6 +27,7 @@ use crate::recovery::checkpoint::uploads::Uploads;
 use crate::recovery::checkpoint::verify::{Report, verify};
 use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target, swap};
 use crate::storage::StorageError;
+use crate::storage::folder::MARKER;
 use crate::telemetry::log::escaped;
 
 /// The name that stands for the newest.
@@ -215,15 +216,22 @@ fn destination(settings: &Settings) -> Destination {
     }
 }
 
-/// Completes or takes back, for one that is asked for, a restore that was killed; whether it was completed.
-pub(super) fn settled(settings: &Settings, asked_for: bool) -> Result<bool, CliError> {
-    if !asked_for {
-        return Ok(false);
-    }
-    let faults = faults().map_err(CliError::usage)?;
-    let completed = swap::settle(&settings.store.data_dir, &faults).map_err(failed)?;
+/// Completes or takes back a restore that was killed; whether it was completed. `again`: another is asked for.
+///
+/// # Errors
+/// One into a new folder was taken back, and none is asked for: bad usage, for whoever restores a crawl does not mean a new one.
+pub(super) fn settled(settings: &Settings, again: bool) -> Result<bool, CliError> {
+    let (data, faults) = (&settings.store.data_dir, faults().map_err(CliError::usage)?);
+    let begun = swap::is_begun(data);
+    let completed = swap::settle(data, &faults).map_err(failed)?;
     if let Some(name) = &completed {
         log::info!("a restore that was killed half way is completed: checkpoint={name}");
+    } else if begun && !again && !data.join(MARKER).exists() {
+        return Err(CliError::usage(format!(
+            "a restore into {} was killed before all was there, and is taken back: the folder is empty. Repeat it (`lycosa run --from PLACE`); \
+             without --from the next start begins a new crawl",
+            data.display()
+        )));
     }
     Ok(completed.is_some())
 }

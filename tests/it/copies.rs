@@ -178,7 +178,21 @@ fn what_is_damaged_or_lacks_an_object_or_an_archive_file_is_passed_over_for_an_o
     let by_name = |name: &str| on(&data, &[&"import", &format!("{}@{name}", there.display())]);
     by_name(&newest).refused("not there: tables/");
     by_name(&middle).refused("--incomplete");
+    // The disk with the copies is elsewhere on the new machine: what was uploaded to it is looked for where it is now.
+    let (was, there) = (there.clone(), there.with_extension("moved"));
+    fs::rename(&was, &there).unwrap();
     let log = go_on(&mut sandbox, there.to_str().unwrap(), "new");
+    let uploaded = fs::read_to_string(sandbox.data().join("uploaded.jsonl")).unwrap();
+    let lines = uploaded.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let to: BTreeMap<String, String> = lines
+        .map(|line| (line["file"].as_str().unwrap().to_owned(), line["to"].as_str().unwrap().to_owned()))
+        .collect();
+    let restored = in_pieces(&there, &manifests(&there)[&names[0]]["pieces"]["archive.jsonl"]);
+    for line in String::from_utf8(restored).unwrap().lines() {
+        let file: Value = serde_json::from_str(line).unwrap();
+        let name = file["file"].as_str().unwrap();
+        assert!(!to[name].starts_with(&format!("{}/", was.display())), "{name}: {to:?}");
+    }
     assert!(log.contains(&format!("restored: checkpoint={}", names[0])), "{log}");
     assert!(
         log.contains(&format!("passed over: {newest}")) && log.contains(&format!("passed over: {middle}")),
@@ -210,6 +224,12 @@ fn an_object_that_is_not_as_it_was_is_never_made_a_data_folder_of() {
         let from: [&dyn AsRef<std::ffi::OsStr>; 5] = [&"run", &"--from", &there, &"--data", &data];
         assert_eq!(run(&from, Some(&faults)).code, None, "{step}");
         assert_eq!(data.join("RESTORING").exists(), restored, "{step}");
+        if !restored {
+            let plain = sandbox.folder().join("plain.toml");
+            fs::write(&plain, "crawl.seeds = [\"http://127.0.0.1:1/\"]\nadmin.listen = \"off\"\n").unwrap();
+            let said = run(&[&"run", &plain, &"--data", &data], None);
+            assert!(said.code == Some(2) && said.text.contains("is taken back: the folder is empty"), "{said:?}");
+        }
     }
     let log = go_on(&mut sandbox, there.to_str().unwrap(), "new");
     assert!(log.contains("killed half way is completed"), "{log}");

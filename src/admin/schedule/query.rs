@@ -150,10 +150,12 @@ pub(super) fn hosts(node: &Node, paging: &Paging) -> Result<Page<HostVisits>> {
     let next = looked.next();
     let keys: Vec<HostAt> = looked.items.iter().map(|(key, _)| key.host_at()).collect();
     let states = read::get_many::<HostState>(&*node.storage, &keys).map_err(unread)?;
-    let share = node.crawl.live().settings.refresh.share;
+    let refresh = node.crawl.live().settings.refresh_rules();
+    let share = refresh.share;
     let line = |((key, counts), state): ((HostCrawl, values::HostCounts), Option<values::HostState>)| {
         let (due, late) = due_now(node, key).map_err(unread)?;
         let state = state.unwrap_or_default();
+        let new_wait = counts.visits.new_wait(counts.waiting());
         let (host, visits, held) = (state.name.clone(), counts.visits, state.orders.held().map(str::to_owned));
         let row = Row::new(node, key.host_at(), state, counts);
         let schedule = row.schedule(node);
@@ -167,7 +169,7 @@ pub(super) fn hosts(node: &Node, paging: &Paging) -> Result<Page<HostVisits>> {
             room,
             stretch: visits.stretched(),
             queued: visits.queued,
-            owed: visits.owed.pages().max(0.0),
+            owed: if new_wait { refresh.new_first(visits.unpaid) } else { 0.0 },
             due,
             late_seconds: late.as_secs(),
             held,

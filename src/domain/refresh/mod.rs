@@ -24,7 +24,7 @@ pub use cycle::{Cycle, CycleError};
 pub use interval::Pace;
 pub use rate::{Found, Rate};
 pub use schedule::{About, By, Chosen, Plan, Rule};
-pub use split::{Owed, TURN};
+pub use split::{FEW, TURN, Unpaid};
 
 /// So many visits in a row that brought only a little or numbers make a page restless: it has a clock, a counter, a box that turns.
 const RESTLESS: u8 = 4;

@@ -1,12 +1,14 @@
 //! Of a host's pages so many are visits: an exact balance, by which neither new pages nor visits starve.
 //!
-//! Visits come in turns. After one the host owes new pages, by the share that is to be visits; new pages that go beyond what it owes are made up for
-//! by the next turn. So of any k pages of a host that has enough of both s k are visits, give or take a turn.
+//! Visits come in turns, and new pages pay for them, by the share that is to be visits; new pages that go when all is paid are made up for by the
+//! next turn. So of any k pages of a host that has enough of both s k are visits, give or take a turn.
 
 use super::Refresh;
 
 /// Visits of a host that are queued or in hands at a time.
 pub const TURN: u32 = 16;
+/// The next turn may begin while so many of the one before are under way: half of these are in the hands of their host.
+pub const FEW: u32 = 12;
 
 impl Refresh {
     /// Visits in a turn of a host that has room for so many, where no new pages wait. With a bound of all hosts together (`max_rate`) a
@@ -15,57 +17,61 @@ impl Refresh {
         if self.max_rate.is_some() { room.min(1) } else { room }
     }
 
-    /// Visits in a turn of a host that has room for so many, where new pages wait and it owes these: as many more as went before them
-    /// already.
-    pub fn turn(&self, room: u32, owed: Owed) -> u32 {
-        let ahead = -owed.pages().min(0.0) / self.new_for_one().max(1e-6);
-        let wanted = (f64::from(TURN) * self.share.clamp(0.0, 1.0)).ceil() + ahead;
+    /// Visits in a turn of a host that has room for so many, where new pages wait and so many visits are unpaid: as many more as were paid
+    /// ahead.
+    pub fn turn(&self, room: u32, unpaid: Unpaid) -> u32 {
+        let share = self.share.clamp(0.0, 1.0);
+        let ahead = if share > 0.0 { -unpaid.visits().min(0.0) } else { 0.0 };
+        let wanted = (f64::from(TURN) * share).ceil() + ahead;
         self.room(room).min(wanted as u32)
     }
 
-    /// What a host owes after a turn of so many visits. Where no visits are to be made while new pages wait it owes a turn of new ones.
-    pub fn owes(&self, owed: Owed, visits: u32) -> Owed {
-        match self.share > 0.0 {
-            true => owed.plus(f64::from(visits) * self.new_for_one()),
-            false => Owed::default().plus(TURN.into()),
+    /// What is unpaid after a turn of so many visits. Where none are to be made while new pages wait a turn is, until they wait no more.
+    pub fn owes(&self, unpaid: Unpaid, visits: u32) -> Unpaid {
+        match self.share {
+            share if share <= 0.0 => Unpaid::default().plus(TURN.into()),
+            share if share >= 1.0 => Unpaid::default(),
+            _ => unpaid.plus(visits.into()).min(Unpaid::default().plus(f64::from(2 * TURN))),
         }
     }
 
-    /// What a host owes after a new page: so much below nothing as a half turn of visits makes up for, or new pages that went alone for long
-    /// would be followed by visits for as long.
-    pub fn paid(&self, owed: Owed) -> Owed {
-        let least = Owed::default().plus(-f64::from(TURN / 2) * self.new_for_one().min(1e4));
-        owed.plus(-1.0).max(if self.share > 0.0 { least } else { Owed::default() })
+    /// What is unpaid after a new page. As many visits are paid ahead as it pays for and half a turn more, or new pages that went alone for
+    /// long would be followed by visits for as long.
+    pub fn paid(&self, unpaid: Unpaid) -> Unpaid {
+        let share = self.share.clamp(0.0, 0.999);
+        let visits = share / (1.0 - share);
+        unpaid.plus(-visits).max(Unpaid::default().plus(-visits - f64::from(TURN / 2)))
     }
 
-    /// New pages that go for one visit.
-    fn new_for_one(&self) -> f64 {
+    /// New pages that go before the next turn of a host.
+    pub fn new_first(&self, unpaid: Unpaid) -> f64 {
         let share = self.share.clamp(1e-6, 1.0);
-        (1.0 - share) / share
+        (unpaid.visits().max(0.0) * (1.0 - share) / share).ceil()
     }
 }
 
-/// New pages that go before the next visits of a host, in 1/256; below zero those that went before them already.
+/// Visits of a host that no new pages have paid for yet, in 1/65,536; below zero those that are paid ahead. So it is bounded by turns whatever
+/// the share is, and another share holds at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Owed(pub i32);
+pub struct Unpaid(pub i32);
 
-impl Owed {
-    /// The next turn of visits is prepared while a host still owes so many new pages, which it goes on owing: that takes a commit or two.
+impl Unpaid {
+    /// The next turn is prepared while so many visits are unpaid, which they stay: that takes a commit or two.
     const EARLY: f64 = 4.0;
-    const ONE: f64 = 256.0;
+    const ONE: f64 = 65_536.0;
 
-    /// How many pages.
-    pub fn pages(self) -> f64 {
+    /// How many visits.
+    pub fn visits(self) -> f64 {
         f64::from(self.0) / Self::ONE
     }
 
     /// Whether it is so much that the next turn of visits is not to be prepared yet.
     pub fn is_much(self) -> bool {
-        self.pages() > Self::EARLY
+        self.visits() > Self::EARLY
     }
 
-    fn plus(self, pages: f64) -> Self {
-        Self((f64::from(self.0) + (pages * Self::ONE).round()) as i32)
+    fn plus(self, visits: f64) -> Self {
+        Self((f64::from(self.0) + (visits * Self::ONE).round()) as i32)
     }
 }
 
@@ -76,23 +82,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_is_a_share_of_what_a_host_may_have_in_hand_and_owes_the_rest_in_new_pages() {
+    fn a_turn_is_a_share_of_what_a_host_may_have_in_hand_and_the_rest_is_paid_in_new_pages() {
         let of = |share: f64| {
             let refresh = Refresh { share, ..Refresh::default() };
-            let visits = refresh.turn(16, Owed::default());
-            (visits, refresh.owes(Owed::default(), visits).pages())
+            let visits = refresh.turn(16, Unpaid::default());
+            (visits, refresh.new_first(refresh.owes(Unpaid::default(), visits)))
         };
-        assert_eq!([0.0, 0.25, 0.5, 0.8, 1.0].map(of), [(0, 16.0), (4, 12.0), (8, 8.0), (13, 3.25), (16, 0.0)]);
+        assert_eq!([0.0, 0.25, 0.5, 0.8, 1.0].map(of), [(0, 15_999_984.0), (4, 12.0), (8, 8.0), (13, 4.0), (16, 0.0)]);
         assert_eq!(Refresh::default().room(16), 16);
     }
 
     /// A host with both, more than enough of each: what it fetches one after the other. Visits go before new pages, and a turn begins so
     /// many pages after its time.
     fn fetched(refresh: &Refresh, late: &[u8], pages: usize) -> Vec<bool> {
-        let (mut queued, mut owed, mut waited, mut late) = (0, Owed::default(), 0, late.iter().cycle());
+        let (mut queued, mut owed, mut waited, mut late) = (0, Unpaid::default(), 0, late.iter().cycle());
         let mut lag = 0;
         std::iter::repeat_with(|| {
-            if queued <= TURN / 2 && !owed.is_much() {
+            if queued <= FEW && !owed.is_much() {
                 if waited >= lag {
                     let turn = refresh.turn(TURN - queued, owed);
                     (queued, owed, waited, lag) = (queued + turn, refresh.owes(owed, turn), 0, *late.next().unwrap());
@@ -111,6 +117,16 @@ mod tests {
         .collect()
     }
 
+    #[test]
+    fn what_is_unpaid_is_little_whatever_the_share_was_so_that_another_one_holds_soon() {
+        for (before, share) in [(1e-6, 0.5), (0.001, 0.2), (0.0, 0.9), (0.999, 0.1)] {
+            let (was, is) = (Refresh { share: before, ..Refresh::default() }, Refresh { share, ..Refresh::default() });
+            let unpaid = (0..1_000).fold(Unpaid::default(), |unpaid, _| was.owes(unpaid, 16));
+            let pages = is.new_first(unpaid);
+            assert!(pages <= 32.0 * (1.0 - share) / share + 1.0, "from {before} to {share}: {pages}");
+        }
+    }
+
     proptest! {
         #[test]
         fn of_any_pages_of_a_host_no_more_than_its_share_and_a_turn_are_visits_and_no_fewer_while_turns_are_not_very_late(
@@ -126,7 +142,9 @@ mod tests {
             };
             let (_, more) = of(&late);
             prop_assert!(more <= f64::from(TURN), "{} too many", more);
-            let soon: Vec<u8> = late.iter().map(|late| late % 8).collect();
+            // As many new pages as can be paid ahead.
+            let ahead = 1 + (f64::from(TURN / 2) * (1.0 - share) / share).min(7.0) as u8;
+            let soon: Vec<u8> = late.iter().map(|late| late % ahead).collect();
             let (fewer, _) = of(&soon);
             prop_assert!(fewer <= f64::from(TURN), "{} too few", fewer);
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::layout::{self, ARCHIVE, Copy, copy_key, is_table, table_key, warc_key};
+use super::layout::{self, ARCHIVE, Copy, WARC, copy_key, is_table, table_key, warc_key};
 use super::manifest::{Copied, Manifest, Stored};
 use super::pieces::{self, Piece};
 use super::place::{Place, Target, put_verified};
@@ -137,7 +137,7 @@ impl Sender<'_> {
         let here = temporary(text.collect::<String>().as_bytes())?;
         let len = fs::metadata(here.path()).map_err(CheckpointError::io("read the length of", here.path()))?.len();
         sent.insert(ARCHIVE.to_owned(), self.grown(ARCHIVE, here.path(), len, &manifest)?);
-        Ok(Copy { checkpoint: manifest, pieces: sent })
+        Ok(Copy { warc_at: self.place.url(WARC), checkpoint: manifest, pieces: sent })
     }
 
     /// A table file, under its digest.
@@ -249,6 +249,8 @@ pub(super) fn same(name: &str, file: &Stored, found: &(u64, String)) -> Result<(
     if found.0 == file.bytes && file.sha256.as_ref() == Some(&found.1) {
         return Ok(());
     }
-    let problem = format!("{} has {} bytes and SHA-256 {}", file.file, found.0, found.1);
+    let wanted = file.sha256.as_deref().unwrap_or("unknown");
+    let problem =
+        format!("{} has {} bytes and SHA-256 {}, not {} and {wanted}", file.file, found.0, found.1, file.bytes);
     Err(CheckpointError::Damaged { name: name.to_owned(), problems: vec![problem] })
 }

@@ -39,8 +39,8 @@ pub enum CheckpointError {
     Damaged { name: String, problems: Vec<String> },
     /// Archive files that the checkpoint refers to are not there.
     #[error(
-        "checkpoint {name} refers to archive files that are not there: {}; bring them back, or go on without those pages \
-         with --incomplete", problems.join("; ")
+        "checkpoint {name} refers to archive files that are not there: {}; bring them back, or go on without those pages: \
+         `lycosa checkpoint import` and `restore` take --incomplete", problems.join("; ")
     )]
     Incomplete { name: String, problems: Vec<String> },
     /// No crawl where one was named.
@@ -49,6 +49,12 @@ pub enum CheckpointError {
         .0.display(), if .0.exists() { "it has no FORMAT file" } else { "there is no such folder" }
     )]
     NoCrawl(PathBuf),
+    /// A restore that was killed is completed, and nothing else was done.
+    #[error(
+        "a restore into {} that was killed half way is completed: checkpoint {name} is in place; nothing else was done, go on with `lycosa run`",
+        data.display()
+    )]
+    Completed { name: String, data: PathBuf },
     /// A crawl where an import would go.
     #[error(
         "{} holds a crawl, which a copy does not replace: name a new folder with --data, or go on with what is there (`lycosa run` \

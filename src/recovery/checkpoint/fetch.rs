@@ -121,12 +121,17 @@ fn look(place: &dyn Place, name: &str, stock: &HashMap<String, u64>, warc: &Hash
     let is_there = |file: &&Stored| {
         let listed = uploaded.get(&file.file).filter(|line| line.bytes >= file.bytes);
         let here = warc.get(&warc_key(&file.file)).is_some_and(|bytes| *bytes >= file.bytes);
-        let elsewhere = listed.is_some_and(|line| line.to != place.url(&warc_key(&file.file)));
+        let elsewhere = listed.is_some_and(|line| !is_with(&copy, place, line));
         here && (file.sha256.is_some() || listed.is_some()) || elsewhere || file.bytes == 0
     };
     let missing = archive.iter().filter(|file| !is_there(file)).map(|file| format!("{} is not there", file.file));
     let missing = missing.collect();
     Ok(Found { missing, copy, archive, uploaded, warc: warc.clone(), passed_over: Vec::new() })
+}
+
+/// Whether a file of the archive was uploaded to where the copy is, wherever that was then.
+fn is_with(copy: &Copy, place: &dyn Place, line: &Line) -> bool {
+    line.to == place.url(&warc_key(&line.file)) || line.to == format!("{}/{}", copy.warc_at, line.file)
 }
 
 /// Makes a new data folder of a copy. Everything is fetched and compared with its digest before the folder is one.
@@ -141,7 +146,9 @@ pub fn import(
     archive: Archive,
     faults: &Faults,
 ) -> Result<Restored> {
-    settle(&to.data, faults)?;
+    if let Some(name) = settle(&to.data, faults)? {
+        return Err(CheckpointError::Completed { name, data: to.data.clone() });
+    }
     if is_live(&to.data)? {
         return Err(CheckpointError::Taken(to.data.clone()));
     }
@@ -175,7 +182,8 @@ fn fetch_state(place: &dyn Place, copy: &Copy, staging: &Path, faults: &Faults) 
     let name = &copy.checkpoint.name;
     for file in &copy.checkpoint.files {
         let key = table_key(file.sha256.as_deref().unwrap_or_default());
-        same(name, file, &fetch(place, &key, &staging.join(&file.file))?)?;
+        let shown = Stored { file: format!("{key} ({})", file.file), ..file.clone() };
+        same(name, &shown, &fetch(place, &key, &staging.join(&file.file))?)?;
         faults.check("import.file")?;
     }
     files::make_dir(&staging.join("db"))?;
@@ -214,14 +222,16 @@ fn fetch_archive(place: &dyn Place, dir: &Path, found: &Found) -> Result<(usize,
     Ok((fetched, missing))
 }
 
-/// Lists the archive's files that went along with the copy as uploaded; gives the names of those that are nowhere.
+/// Lists the archive's files that went along with the copy as uploaded, to where they are now; gives the names of those that are nowhere.
 fn note_archive(place: &dyn Place, staging: &Path, found: &Found) -> Result<Vec<String>> {
     let path = staging.join(uploads::LIST);
     let mut missing = Vec::new();
     let mut text = String::new();
-    for file in found.archive.iter().filter(|file| !found.uploaded.contains_key(&file.file)) {
-        let key = warc_key(&file.file);
-        match (&file.sha256, found.warc.get(&key)) {
+    for file in &found.archive {
+        let (key, listed) = (warc_key(&file.file), found.uploaded.get(&file.file));
+        let sha256 = file.sha256.as_ref().or(listed.map(|line| &line.sha256));
+        match (sha256, found.warc.get(&key)) {
+            _ if listed.is_some_and(|line| line.to == place.url(&key) || !is_with(&found.copy, place, line)) => {}
             (Some(sha256), Some(bytes)) => {
                 let (to, ts) = (place.url(&key), found.copy.checkpoint.ts.clone());
                 let line = Line { file: file.file.clone(), bytes: *bytes, sha256: sha256.clone(), to, ts };

@@ -34,6 +34,8 @@ const LEVEL: i32 = 9;
 /// A checkpoint as it lies elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copy {
+    /// Where the folder of the archive's files was as it was sent: the place may be under another name by now, or be moved.
+    pub(super) warc_at: String,
     /// The checkpoint's own manifest: of its files the tables alone, and not the archive's.
     pub checkpoint: Manifest,
     /// Its other files, `crawl.jsonl`, and the list of the archive's files.

@@ -75,7 +75,9 @@ pub struct Restored {
 /// [`CheckpointError::Damaged`], [`CheckpointError::Incomplete`], [`CheckpointError::Live`], [`CheckpointError::InUse`],
 /// [`CheckpointError::NotEmpty`]: nothing was changed. Others: the former state stands, or the next start goes on.
 pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Restored> {
-    settle(&to.data, faults)?;
+    if let Some(name) = settle(&to.data, faults)?.filter(|_| !to.force) {
+        return Err(CheckpointError::Completed { name, data: to.data.clone() });
+    }
     let is_live = is_live(&to.data)?;
     if is_live && !to.force {
         return Err(CheckpointError::Live(to.data.clone()));

@@ -76,12 +76,17 @@ impl Swap {
     }
 }
 
+/// Whether a restore into `data` was begun and not ended: it runs, or was killed.
+pub fn is_begun(data: &Path) -> bool {
+    data.join(NOTE).exists() || data.join(STAGING).exists()
+}
+
 /// Carries out or takes back what a killed restore left in `data`; gives the checkpoint that is now in place.
 ///
 /// # Errors
 /// [`CheckpointError::InUse`] while a restore runs; [`CheckpointError::Io`].
 pub fn settle(data: &Path, faults: &Faults) -> Result<Option<String>> {
-    if !data.join(NOTE).exists() && !data.join(STAGING).exists() {
+    if !is_begun(data) {
         return Ok(None);
     }
     let _alone = alone(data)?;

@@ -88,7 +88,8 @@ mod tests {
         let file = |c: &char| Stored { file: format!("db/{c}.sst"), bytes: 1, sha256: Some(c.to_string().repeat(64)) };
         let name = super::super::manifest::name(UnixMillis(nth * 1_000), 1);
         let files = tables.iter().map(file).collect();
-        Copy { checkpoint: Manifest { name, files, archive: Vec::new(), ..sample() }, pieces: BTreeMap::new() }
+        let checkpoint = Manifest { name, files, archive: Vec::new(), ..sample() };
+        Copy { warc_at: "p/warc".into(), checkpoint, pieces: BTreeMap::new() }
     }
 
     struct There {

@@ -11,7 +11,7 @@ use super::feed::Finished;
 use super::schedule::{Last, Page, ended};
 use super::{Done, Ledger, PageChange, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::refresh::{Ended, Found, Habit, Owed, TURN, Told};
+use crate::domain::refresh::{Ended, Found, Habit, TURN, Told, Unpaid};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::visit::Visit;
 use crate::storage::keys::{HostAt, KeyRange, SeenKey, VisitHostKey, VisitKey};
@@ -157,8 +157,8 @@ impl Ledger {
             let visits = &mut row.counts.visits;
             match visit {
                 true => visits.queued = visits.queued.saturating_sub(1),
-                false if visits.rows > 0 => visits.owed = refresh.paid(visits.owed),
-                false => visits.owed = Owed::default(),
+                false if visits.rows > 0 => visits.unpaid = refresh.paid(visits.unpaid),
+                false => visits.unpaid = Unpaid::default(),
             }
         })
     }
@@ -177,7 +177,7 @@ impl Ledger {
             }
             let new_wait = self.hosts.new_wait(txn, at)?;
             let (refresh, room) = (&self.rules.refresh, TURN.saturating_sub(counts.queued));
-            let most = if new_wait { refresh.turn(room, counts.owed) } else { refresh.room(room) };
+            let most = if new_wait { refresh.turn(room, counts.unpaid) } else { refresh.room(room) };
             let (turn, first) = self.turn(txn, at, most, date)?;
             let refresh = &self.rules.refresh;
             self.hosts.with(txn, at, |row| {
@@ -186,7 +186,8 @@ impl Ledger {
                 visits.first = row.visit.map_or(first, |put| put.min(first)); // what this batch put was not read
                 visits.queued += turn;
                 let none_due = turn == 0 && most > 0;
-                visits.owed = if new_wait && !none_due { refresh.owes(visits.owed, turn) } else { Owed::default() };
+                visits.unpaid =
+                    if new_wait && !none_due { refresh.owes(visits.unpaid, turn) } else { Unpaid::default() };
             })?;
             done.again.extend((0..turn).map(|_| RequeueReason::Cycle));
             done.late.extend((turn > 0).then(|| date.since(counts.first)));

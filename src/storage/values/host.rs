@@ -8,7 +8,7 @@ use crate::base::time::UnixMillis;
 use crate::domain::orders::HostOrders;
 use crate::domain::refresh::announced::BELIEVED;
 use crate::domain::refresh::interval::{look_again_after, stretched};
-use crate::domain::refresh::{Announced, Habit, Owed, Rate, TURN};
+use crate::domain::refresh::{Announced, FEW, Habit, Rate, Unpaid};
 use crate::domain::robots::RobotsCopy;
 
 fields! {
@@ -90,8 +90,8 @@ fields! {
         first: UnixMillis,
         /// Visits that are queued or in hands.
         queued: u32,
-        /// New pages that go before the next visits.
-        owed: Owed,
+        /// Of them, those that new pages have not paid for yet.
+        unpaid: Unpaid,
         /// Its row in `visit_hosts`.
         row: Option<UnixMillis>,
         /// Visits a day, in millionths, that its rows ask for.
@@ -130,8 +130,8 @@ impl VisitCounts {
     /// When the next turn begins, where this many URLs of the host wait, visits and new pages: not while most of a turn is under way, or
     /// new pages go first.
     pub fn turn(&self, waiting: u64) -> Option<UnixMillis> {
-        let new_first = self.owed.is_much() && self.new_wait(waiting);
-        (self.rows > 0 && self.queued <= TURN / 2 && !new_first).then_some(self.first)
+        let new_first = self.unpaid.is_much() && self.new_wait(waiting);
+        (self.rows > 0 && self.queued <= FEW && !new_first).then_some(self.first)
     }
 
     /// Whether some of the URLs that wait are no visits.

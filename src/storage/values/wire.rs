@@ -14,7 +14,7 @@ use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::priority::Weight;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::refresh::{Cycle, Habit, OfSeeds, Owed};
+use crate::domain::refresh::{Cycle, Habit, OfSeeds, Unpaid};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::textprint::TextPrint;
 use crate::domain::url::Scheme;
@@ -282,7 +282,7 @@ wrapped!(
     OrderedHosts(Vec<String>),
     Unsynced(Vec<UnsyncedPage>),
     Consumers(Vec<Consumer>),
-    Owed(i32)
+    Unpaid(i32)
 );
 
 /// In whole milliseconds.

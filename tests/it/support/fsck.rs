@@ -178,8 +178,8 @@ impl Found {
                 self.wrong("a visit before the first", (at, visits));
             }
             let new_wait = counts.queued_total() + counts.due > visits.queued.into();
-            let new_first = visits.owed.pages() > 4.0 && new_wait;
-            let wanted = visits.rows > 0 && visits.queued <= 8 && !new_first && !self.held.contains(&at.host_at());
+            let new_first = visits.unpaid.visits() > 4.0 && new_wait;
+            let wanted = visits.rows > 0 && visits.queued <= 12 && !new_first && !self.held.contains(&at.host_at());
             self.same("I9: a host's row of visits", visits.row, wanted.then_some(visits.first));
             let there = visits.row.is_none_or(|time| hosts.get(&at.host_at()) == Some(&time));
             self.same("I9: as its counts say", there, true);

@@ -91,8 +91,8 @@ impl Bench {
             assert!(own.iter().all(|time| *time >= visits.first), "{visits:?} {own:?}");
             let row = hosts.iter().find(|key| key.host == host.host).map(|key| key.time);
             assert_eq!(row, visits.row);
-            let new_first = visits.owed.is_much() && counts.queued_total() > queued as u64;
-            assert_eq!(row.is_some(), !own.is_empty() && queued <= 8 && !new_first, "{visits:?}");
+            let new_first = visits.unpaid.is_much() && counts.queued_total() > queued as u64;
+            assert_eq!(row.is_some(), !own.is_empty() && queued <= 12 && !new_first, "{visits:?}");
         }
     }
 }
