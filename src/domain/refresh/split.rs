@@ -21,7 +21,7 @@ impl Refresh {
     /// ahead.
     pub fn turn(&self, room: u32, unpaid: Unpaid) -> u32 {
         let share = self.share.clamp(0.0, 1.0);
-        let ahead = if share > 0.0 { -unpaid.visits().min(0.0) } else { 0.0 };
+        let ahead = if share > 0.0 { -unpaid.max(self.least()).visits().min(0.0) } else { 0.0 };
         let wanted = (f64::from(TURN) * share).ceil() + ahead;
         self.room(room).min(wanted as u32)
     }
@@ -31,16 +31,25 @@ impl Refresh {
         match self.share {
             share if share <= 0.0 => Unpaid::default().plus(TURN.into()),
             share if share >= 1.0 => Unpaid::default(),
-            _ => unpaid.plus(visits.into()).min(Unpaid::default().plus(f64::from(2 * TURN))),
+            _ => unpaid.max(self.least()).plus(visits.into()).min(Unpaid::default().plus(f64::from(2 * TURN))),
         }
     }
 
-    /// What is unpaid after a new page. As many visits are paid ahead as it pays for and half a turn more, or new pages that went alone for
-    /// long would be followed by visits for as long.
+    /// What is unpaid after a new page.
     pub fn paid(&self, unpaid: Unpaid) -> Unpaid {
+        unpaid.plus(-self.visits_for_one()).max(self.least())
+    }
+
+    /// As many visits are paid ahead as a new page pays for and half a turn more, or new pages that went alone for long would be followed by
+    /// visits for as long.
+    fn least(&self) -> Unpaid {
+        Unpaid::default().plus(-self.visits_for_one() - f64::from(TURN / 2))
+    }
+
+    /// Visits that a new page pays for.
+    fn visits_for_one(&self) -> f64 {
         let share = self.share.clamp(0.0, 0.999);
-        let visits = share / (1.0 - share);
-        unpaid.plus(-visits).max(Unpaid::default().plus(-visits - f64::from(TURN / 2)))
+        share / (1.0 - share)
     }
 
     /// New pages that go before the next turn of a host.
@@ -119,11 +128,19 @@ mod tests {
 
     #[test]
     fn what_is_unpaid_is_little_whatever_the_share_was_so_that_another_one_holds_soon() {
-        for (before, share) in [(1e-6, 0.5), (0.001, 0.2), (0.0, 0.9), (0.999, 0.1)] {
+        for (before, share) in [(1e-6, 0.5), (0.001, 0.2), (0.0, 0.9), (0.999, 0.1), (1.0, 0.5)] {
             let (was, is) = (Refresh { share: before, ..Refresh::default() }, Refresh { share, ..Refresh::default() });
             let unpaid = (0..1_000).fold(Unpaid::default(), |unpaid, _| was.owes(unpaid, 16));
             let pages = is.new_first(unpaid);
             assert!(pages <= 32.0 * (1.0 - share) / share + 1.0, "from {before} to {share}: {pages}");
+            // Nor are many paid ahead.
+            let mut unpaid = (0..1_000).fold(Unpaid::default(), |unpaid, _| was.paid(unpaid));
+            let visits: u32 = std::iter::from_fn(|| {
+                let turn = is.turn(16, unpaid);
+                (!unpaid.is_much()).then(|| unpaid = is.owes(unpaid, turn)).map(|()| turn)
+            })
+            .sum();
+            assert!(f64::from(visits) <= 40.0 + share / (1.0 - share), "from {before} to {share}: {visits} visits");
         }
     }
 
