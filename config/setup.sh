@@ -4,7 +4,7 @@
 # Needs Debian or a relative of it, and root or sudo only when something is missing.
 set -euo pipefail
 
-readonly OLDEST_RUST=1.88
+readonly OLDEST_RUST=1.89
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 

@@ -15,6 +15,7 @@
 //! | [`export`] | the pages of a data folder in forms that others read |
 //! | [`index`] | the index of pages: its documents, writer, reader, generations; who follows the feed into it; the only importer of tantivy |
 //! | [`sink`] | pages handed on as they are committed: what is sent, what answers mean, files that roll |
+//! | [`cluster`] | what members of a crawl on several machines say to each other: the engine (NATS JetStream), the lease kept |
 //! | [`crawl`] | the actors, their supervision, and what they share; the rules in force and their changes |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
 //! | [`app`] | composition root: the only place that names every actor and its thread; starts, watches and ends a crawl |
@@ -99,6 +100,8 @@ pub mod admin;
 pub mod app;
 pub mod base;
 pub mod cli;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod config;
 pub mod content;
 pub mod crawl;

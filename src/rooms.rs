@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the top down.
-const ROOMS: [&str; 18] = [
+const ROOMS: [&str; 19] = [
     "base",
     "domain",
     "content",
@@ -18,6 +18,7 @@ const ROOMS: [&str; 18] = [
     "export",
     "index",
     "sink",
+    "cluster",
     "crawl",
     "admin",
     "app",

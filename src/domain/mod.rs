@@ -4,6 +4,7 @@ pub mod ask;
 pub mod card;
 #[cfg(test)]
 pub(crate) mod cases;
+pub mod cluster;
 pub(crate) mod coded;
 pub mod credit;
 pub mod cut;

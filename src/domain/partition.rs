@@ -25,6 +25,75 @@ impl Partition {
     }
 }
 
+/// A set of partitions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PartitionSet(Vec<u64>);
+
+impl PartitionSet {
+    /// None of them.
+    pub fn none() -> Self {
+        Self(vec![0; WORDS])
+    }
+
+    /// All of them.
+    pub fn all() -> Self {
+        Self(vec![u64::MAX; WORDS])
+    }
+
+    /// Whether a partition is in it.
+    pub fn has(&self, partition: Partition) -> bool {
+        let (word, bit) = place(partition);
+        self.0.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// Puts one in.
+    pub fn add(&mut self, partition: Partition) {
+        let (word, bit) = place(partition);
+        if let Some(bits) = self.0.get_mut(word) {
+            *bits |= bit;
+        }
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, partition: Partition) {
+        let (word, bit) = place(partition);
+        if let Some(bits) = self.0.get_mut(word) {
+            *bits &= !bit;
+        }
+    }
+
+    /// Those in it, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Partition> + '_ {
+        (0..PARTITIONS).map(Partition).filter(|partition| self.has(*partition))
+    }
+
+    /// How many are in it.
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// True when none is in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl FromIterator<Partition> for PartitionSet {
+    fn from_iter<I: IntoIterator<Item = Partition>>(partitions: I) -> Self {
+        let mut set = Self::none();
+        partitions.into_iter().for_each(|partition| set.add(partition));
+        set
+    }
+}
+
+const WORDS: usize = (PARTITIONS / 64) as usize;
+
+/// Where the bit of a partition is.
+fn place(partition: Partition) -> (usize, u64) {
+    (usize::from(partition.0 / 64), 1 << (partition.0 % 64))
+}
+
 impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -93,6 +162,16 @@ checksum = \"bcf03dc0cd8c65e109a7848e3b4adf06236a181d937af94bff66966e3876b1aa\"
         assert_eq!(Partition::of_host("example.org"), Partition(837));
         assert_eq!(Partition::of_host("h0.test"), Partition(129));
         assert_eq!(Partition::of_host("[::1]"), Partition(540));
+    }
+
+    #[test]
+    fn a_set_of_partitions_has_what_was_put_in() {
+        let mut set: PartitionSet = [Partition(0), Partition(63), Partition(64), Partition(1023)].into_iter().collect();
+        assert!(set.has(Partition(63)) && !set.has(Partition(62)) && !set.has(Partition(PARTITIONS)));
+        set.remove(Partition(64));
+        set.add(Partition(PARTITIONS)); // there is no such one
+        assert_eq!(set.iter().map(|p| p.0).collect::<Vec<_>>(), [0, 63, 1023]);
+        assert_eq!((PartitionSet::all().len(), PartitionSet::none().is_empty()), (1024, true));
     }
 
     #[test]
