@@ -135,7 +135,7 @@ clippy: setup ## lints, with the settings of the tests
 
 # What is built without some features has no dependency that `make build` does not build too.
 features: setup ## the program builds without its features and with each alone, and what is fuzzed builds
-	for f in '' rocksdb s3 old-tls search faults; do \
+	for f in '' rocksdb s3 old-tls search cluster faults; do \
 		cargo clippy $(PLAIN) --no-default-features --features "$$f" --lib --bins -- -D warnings; \
 	done
 	cargo check --locked --manifest-path tests/fuzz/Cargo.toml --target-dir $(FUZZ)/check

@@ -127,7 +127,9 @@ fn domain_and_content_are_pure() {
 
 #[test]
 fn the_libraries_underneath_have_one_importer_each() {
-    for (library, room) in [("rocksdb", "/src/storage/rocks/"), ("tantivy", "/src/index/")] {
+    let rooms =
+        [("rocksdb", "/src/storage/rocks/"), ("tantivy", "/src/index/"), ("async_nats", "/src/cluster/engine/nats/")];
+    for (library, room) in rooms {
         let named = |line: &str| line.contains(&format!("{library}::")) || line.contains(&format!("use {library}"));
         let found = ROOMS.iter().flat_map(|room| lines_of(room, named));
         assert_eq!(found.filter(|line| !line.contains(room)).collect::<Vec<_>>(), Vec::<String>::new());

@@ -30,6 +30,8 @@ mod depths;
 mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
+#[cfg(all(feature = "cluster", feature = "faults"))]
+mod engine;
 #[cfg(all(feature = "rocksdb", feature = "faults"))]
 mod erase;
 mod events;

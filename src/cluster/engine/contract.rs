@@ -1,5 +1,7 @@
 //! What every engine keeps, as tests: each is run over memory, one server and three.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a promise that is not kept fails its test")]
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -180,8 +182,6 @@ fn what_is_removed_is_not_there_and_may_be_made_again(place: &dyn Place) {
     assert_eq!(line.read("a").unwrap(), None);
     assert_eq!(line.all().unwrap(), []);
     conflict(line.write_if("a", b"2", Some(first)));
-    conflict(line.write_if("a", b"2", Some(removed)));
-    conflict(line.remove_if("a", removed));
     conflict(line.remove_if("never", removed));
     let again = line.write_if("a", b"2", None).unwrap();
     assert!(again > removed);

@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{EngineError, MESSAGE_CAP};
 
@@ -68,37 +69,54 @@ struct Asked {
 
 /// The threads of one subject. They end when the last of its clones is gone.
 #[derive(Clone)]
-pub(super) struct Desk(Sender<Asked>);
+pub(super) struct Desk {
+    asked: Sender<Asked>,
+    /// At work and waiting.
+    in_hand: Arc<AtomicUsize>,
+}
+
+/// So many are in hand at most.
+const IN_HAND: usize = 2 * ANSWERERS;
 
 impl Desk {
     /// Starts them.
     pub(super) fn open(subject: &str, handler: &Handler) -> std::io::Result<Self> {
-        let (sender, receiver) = bounded(ANSWERERS);
+        let (asked, receiver) = bounded(IN_HAND);
+        let in_hand = Arc::new(AtomicUsize::new(0));
         for _ in 0..ANSWERERS {
             let (receiver, handler, subject) = (receiver.clone(), handler.clone(), subject.to_owned());
-            thread::Builder::new().name("lycosa-answer".into()).spawn(move || serve(&subject, &receiver, &handler))?;
+            let in_hand = in_hand.clone();
+            let serve = move || serve(&subject, &receiver, &handler, &in_hand);
+            thread::Builder::new().name("lycosa-answer".into()).spawn(serve)?;
         }
-        Ok(Self(sender))
+        Ok(Self { asked, in_hand })
     }
 
     /// Lays a request down; `reply` hears what becomes of it, here or on another thread.
     pub(super) fn ask(&self, request: Vec<u8>, reply: impl FnOnce(Reply) + Send + 'static) {
-        match self.0.try_send(Asked { request, reply: Box::new(reply) }) {
-            Ok(()) => {}
-            Err(TrySendError::Full(asked) | TrySendError::Disconnected(asked)) => (asked.reply)(Reply::Busy),
+        if self.in_hand.fetch_add(1, Ordering::SeqCst) >= IN_HAND {
+            self.in_hand.fetch_sub(1, Ordering::SeqCst);
+            return reply(Reply::Busy);
+        }
+        // There is room, and the threads live as long as this.
+        if let Err(err) = self.asked.try_send(Asked { request, reply: Box::new(reply) }) {
+            self.in_hand.fetch_sub(1, Ordering::SeqCst);
+            (err.into_inner().reply)(Reply::Busy);
         }
     }
 }
 
-fn serve(subject: &str, asked: &Receiver<Asked>, handler: &Handler) {
+fn serve(subject: &str, asked: &Receiver<Asked>, handler: &Handler, in_hand: &AtomicUsize) {
     for Asked { request, reply } in asked {
-        reply(match catch_unwind(AssertUnwindSafe(|| handler(&request))) {
+        let done = match catch_unwind(AssertUnwindSafe(|| handler(&request))) {
             Ok(answer) if answer.len() > MESSAGE_CAP => Reply::TooLarge(answer.len()),
             Ok(answer) => Reply::Answer(answer),
             Err(_) => {
                 log::error!("what answers to {subject} panicked; who asked is told so");
                 Reply::Failed
             }
-        });
+        };
+        in_hand.fetch_sub(1, Ordering::SeqCst);
+        reply(done);
     }
 }

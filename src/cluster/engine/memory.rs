@@ -149,8 +149,11 @@ impl Memory {
         let conflict = EngineError::Conflict { key: named(key)?.to_owned() };
         fits("the value", value.map_or(0, <[u8]>::len), VALUE_CAP)?;
         self.on_line(line, |kept, now| {
-            let found = kept.rows.get(key).filter(|row| row.value.is_some()).map(|row| row.revision);
-            if found != revision {
+            // The revision of a removal is as good as none.
+            let found = kept.rows.get(key).map(|row| (row.revision, row.value.is_some()));
+            if !found
+                .map_or(revision.is_none(), |(there, lives)| revision == Some(there) || revision.is_none() && !lives)
+            {
                 return Err(conflict);
             }
             if !kept.rows.contains_key(key) && kept.rows.len() >= KEYS {

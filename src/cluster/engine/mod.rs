@@ -6,6 +6,7 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`Nats`] | NATS JetStream, one server or three |
 //! | [`Memory`] | one process; can be told to be away, emptied, slow, to lose its answers: for simulations and tests of whole nodes |
 //!
 //! # What may be relied on
@@ -31,6 +32,7 @@ pub mod contract;
 mod desk;
 mod error;
 mod memory;
+mod nats;
 mod watch;
 
 use std::sync::Arc;
@@ -38,7 +40,8 @@ use std::time::Duration;
 
 pub use desk::{ANSWERERS, Answering, Handler};
 pub use error::EngineError;
-pub use memory::Memory;
+pub use memory::{Line, Memory};
+pub use nats::{Nats, NatsOptions};
 pub use watch::Watch;
 
 use crate::base::time::UnixMillis;

@@ -8,13 +8,14 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use crate::base::clock::Stopwatch;
 use crate::base::sync::lock;
 
-use super::{Change, Entry};
+use super::{Answering, Change, Entry};
 
 /// Tells the changes of an engine's entries; ends when it is dropped.
 #[derive(Debug)]
 pub struct Watch {
     told: Arc<Told>,
     ready: Receiver<()>,
+    _end: Option<Answering>,
 }
 
 /// The other end of a [`Watch`].
@@ -40,7 +41,7 @@ struct Pending {
 pub(super) fn watch() -> (Teller, Watch) {
     let told = Arc::new(Told::default());
     let (sender, ready) = bounded(1);
-    (Teller { told: Arc::downgrade(&told), ready: sender }, Watch { told, ready })
+    (Teller { told: Arc::downgrade(&told), ready: sender }, Watch { told, ready, _end: None })
 }
 
 impl Watch {
@@ -53,6 +54,11 @@ impl Watch {
             }
             self.ready.recv_timeout(patience.checked_sub(began.elapsed())?).ok()?;
         }
+    }
+
+    /// Does `end` when it is dropped.
+    pub(super) fn ended_by(self, end: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self { _end: Some(Answering::until(end)), ..self }
     }
 
     /// Gives something when there may be a change to be read with [`next`](Self::next), for who waits for other things too.

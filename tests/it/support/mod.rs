@@ -10,6 +10,7 @@ pub mod fsck;
 mod live;
 mod log;
 mod looker;
+pub mod nats;
 mod near;
 mod sandbox;
 
