@@ -24,8 +24,10 @@
 //! - That anything is kept. An engine may come back empty: `read` gives `None`, a watch an [`All`](Change::All) of what is there
 //!   now, and [`EngineState::life`] is another. It is of use at once; whoever has the newest copies puts them back.
 //! - That a watch is as new as a read.
+//! - That a read is the newest while servers are cut off from each other: one that led may for some seconds answer with what it
+//!   had. A write on that revision is a conflict, or away; so nothing may be concluded from a read alone that a write has not proved.
 //!
-//! All calls block and may be made from any thread; each ends within a few seconds, or within the caller's patience and one second.
+//! All calls block and may be made from any thread. `ask` ends within its patience, the others within [`PATIENCE`].
 
 #[cfg(any(test, feature = "faults"))]
 pub mod contract;
@@ -50,6 +52,8 @@ use crate::base::time::UnixMillis;
 pub const VALUE_CAP: usize = 512 << 10;
 /// Longest request and longest answer: bytes. NATS servers take messages of 1 MiB by default, heads included.
 pub const MESSAGE_CAP: usize = 1_000_000;
+/// Every call but [`ask`](Engine::ask) ends within this.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Most keys, those removed included.
 pub const KEYS: usize = 1_024;
 /// Longest key and longest subject: bytes.
@@ -102,7 +106,8 @@ pub struct EngineState {
     pub life: Option<UnixMillis>,
 }
 
-/// The engine's clock against the date of this machine.
+/// The engine's clock against the date of this machine. Of several servers it is that of the one that leads, and may be another's
+/// later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockGap {
     /// Milliseconds that the engine's is ahead; less than zero when it is behind.

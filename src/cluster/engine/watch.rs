@@ -1,9 +1,10 @@
 //! What a watch has to tell: the newest of each key, however slow its reader.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use crate::base::clock::Stopwatch;
 use crate::base::sync::lock;
@@ -21,7 +22,7 @@ pub struct Watch {
 /// The other end of a [`Watch`].
 #[derive(Clone, Debug)]
 pub(super) struct Teller {
-    told: std::sync::Weak<Told>,
+    told: Weak<Told>,
     ready: Sender<()>,
 }
 
@@ -52,7 +53,16 @@ impl Watch {
             if let Some(change) = lock(&self.told.0).next() {
                 return Some(change);
             }
-            self.ready.recv_timeout(patience.checked_sub(began.elapsed())?).ok()?;
+            let left = patience.checked_sub(began.elapsed())?;
+            match self.ready.recv_timeout(left) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Timeout) => return None,
+                // The engine is gone: who asks again and again must not do so without a pause.
+                Err(RecvTimeoutError::Disconnected) => {
+                    thread::sleep(left);
+                    return None;
+                }
+            }
         }
     }
 

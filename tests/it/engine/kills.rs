@@ -98,12 +98,10 @@ fn with_two_of_three_servers_gone_nothing_is_written_and_with_one_back_it_goes_o
     let before = written(&engine, "a", b"1");
     servers.kill(0);
     servers.kill(1);
-    let write = loop {
-        match engine.write_if("a", b"2", Some(before.revision)) {
-            // The leader went with them, or is still counted on.
-            Err(EngineError::Away { why, .. }) => break why,
-            done => panic!("{done:?}"),
-        }
+    // The leader went with them, or is still counted on.
+    let write = match engine.write_if("a", b"2", Some(before.revision)) {
+        Err(EngineError::Away { why, .. }) => why,
+        done => panic!("{done:?}"),
     };
     assert!(!write.is_empty());
     let state = when(&engine, |state| !state.connected);

@@ -2,7 +2,6 @@
 
 mod access;
 mod kills;
-mod measure;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -43,8 +43,13 @@ mod code {
     pub(super) const WRONG_REVISION: [u64; 2] = [10_071, 10_164];
     /// Another write of that key is under way.
     pub(super) const UNDER_WAY: u64 = 10_158;
-    /// What nobody but the operator can change: JetStream is off, here or for the account; too few servers for the replicas.
-    pub(super) const SETUP: [u64; 3] = [10_039, 10_076, 10_074];
+    /// JetStream is off, here or for the account.
+    pub(super) const OFF: u64 = 10_076;
+    pub(super) const OFF_FOR_ACCOUNT: u64 = 10_039;
+    /// Replicas are wanted of a server that is in no cluster.
+    pub(super) const NO_CLUSTER: u64 = 10_074;
+    /// What nobody but the operator can change.
+    pub(super) const SETUP: [u64; 3] = [OFF, OFF_FOR_ACCOUNT, NO_CLUSTER];
 }
 
 /// What a look tells.
@@ -168,7 +173,12 @@ impl Link {
         match failed {
             Failed::Error(err) => err,
             Failed::Said(failure) => {
-                let why = format!("JetStream says: {} ({})", failure.description, failure.err_code);
+                let hint = match failure.err_code {
+                    code::NO_CLUSTER => ": cluster.servers names several, which are not one cluster of NATS",
+                    code::OFF | code::OFF_FOR_ACCOUNT => ": switch it on in the configuration of nats-server",
+                    _ => "",
+                };
+                let why = format!("JetStream says {:?} ({}){hint}", failure.description, failure.err_code);
                 let setup = code::SETUP.contains(&failure.err_code) || failure.description.contains("maximum");
                 if setup || (400..500).contains(&failure.code) {
                     EngineError::Refused { server: self.server(), why }
@@ -258,7 +268,7 @@ impl Link {
         Ok(self.row(key).await?.and_then(|row| row.entry))
     }
 
-    /// All entries by key, the revisions of what was removed, and the latest revision of all of them.
+    /// All entries by key, and the latest revision there was before they were read.
     pub(super) async fn all(&self) -> Result<(Vec<Entry>, u64), EngineError> {
         let (info, _) = self.ensured(Some(&format!("{}>", self.names.keys))).await?;
         let mut entries = vec![];

@@ -27,7 +27,9 @@ use tokio::time::timeout;
 
 use super::desk::{Desk, Reply};
 use super::watch::watch;
-use super::{Answering, Engine, EngineError, EngineState, Entry, Handler, MESSAGE_CAP, VALUE_CAP, Watch, fits, named};
+use super::{
+    Answering, Engine, EngineError, EngineState, Entry, Handler, MESSAGE_CAP, PATIENCE, VALUE_CAP, Watch, fits, named,
+};
 use crate::base::clock::Clock;
 use link::Link;
 
@@ -74,13 +76,18 @@ impl Nats {
         Ok(Self { link, handle, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Does `call` on the engine's thread and waits for its end.
+    /// Does `call` on the engine's thread and waits for its end, for `limit` at most.
     fn done<T: Send + 'static>(
         &self,
+        limit: Duration,
         call: impl Future<Output = Result<T, EngineError>> + Send + 'static,
     ) -> Result<T, EngineError> {
         let (sender, receiver) = sync_channel(1);
-        self.handle.spawn(async move { _ = sender.send(call.await) });
+        let link = self.link.clone();
+        self.handle.spawn(async move {
+            let late = |_| Err(link.away(format!("no answer within {} s", limit.as_secs())));
+            let _ = sender.send(timeout(limit, call).await.unwrap_or_else(late));
+        });
         let done = receiver.recv().unwrap_or_else(|_| Err(self.link.away("this program has closed it")));
         if matches!(done, Err(EngineError::Away { .. })) {
             self.link.look_soon();
@@ -122,23 +129,23 @@ impl Drop for Nats {
 impl Engine for Nats {
     fn read(&self, key: &str) -> Result<Option<Entry>, EngineError> {
         let (link, key) = (self.link.clone(), named(key)?.to_owned());
-        self.done(async move { link.read(&key).await })
+        self.done(PATIENCE, async move { link.read(&key).await })
     }
 
     fn all(&self) -> Result<Vec<Entry>, EngineError> {
         let link = self.link.clone();
-        self.done(async move { Ok(link.all().await?.0) })
+        self.done(PATIENCE, async move { Ok(link.all().await?.0) })
     }
 
     fn write_if(&self, key: &str, value: &[u8], revision: Option<u64>) -> Result<u64, EngineError> {
         fits("the value", value.len(), VALUE_CAP)?;
         let (link, key, value) = (self.link.clone(), named(key)?.to_owned(), value.to_vec());
-        self.done(async move { link.write(&key, Some(value), revision).await })
+        self.done(PATIENCE, async move { link.write(&key, Some(value), revision).await })
     }
 
     fn remove_if(&self, key: &str, revision: u64) -> Result<u64, EngineError> {
         let (link, key) = (self.link.clone(), named(key)?.to_owned());
-        self.done(async move { link.write(&key, None, Some(revision)).await })
+        self.done(PATIENCE, async move { link.write(&key, None, Some(revision)).await })
     }
 
     fn watch(&self) -> Result<Watch, EngineError> {
@@ -150,7 +157,8 @@ impl Engine for Nats {
     fn ask(&self, subject: &str, request: &[u8], patience: Duration) -> Result<Vec<u8>, EngineError> {
         fits("the request", request.len(), MESSAGE_CAP)?;
         let (link, subject, request) = (self.link.clone(), named(subject)?.to_owned(), request.to_vec());
-        self.done(async move {
+        // The request has its own end, a little before.
+        self.done(patience.saturating_add(SENDING), async move {
             let at = format!("{}{subject}", link.names.base);
             let answer = link.request(at, HeaderMap::new(), request.into(), patience).await;
             // Subjects are told as they were asked.
