@@ -36,6 +36,7 @@
 //! use lycosa::app::{self, NodeControl, Parts, Placement};
 //! use lycosa::base::clock::Clock;
 //! use lycosa::base::fault::Faults;
+//! use lycosa::base::fence::Fence;
 //! use lycosa::config::Layers;
 //! use lycosa::content::modules::MimeModules;
 //! use lycosa::crawl::node::Stop;
@@ -61,6 +62,7 @@
 //!     seed: 1,
 //!     clock: Clock::real(),
 //!     faults: Faults::default(),
+//!     fence: Fence::default(),
 //!     placement: Placement::Spread,
 //!     modules: MimeModules::default(), // with(…) adds your own for other kinds of documents
 //! };

@@ -30,6 +30,7 @@ pub mod hosts;
 pub mod index;
 pub mod jobs;
 mod kept;
+pub mod nodes;
 pub mod orders;
 pub mod own;
 pub mod pages;
@@ -48,6 +49,8 @@ mod seeds;
 mod server;
 pub mod settings;
 pub mod sinks;
+#[cfg(feature = "cluster")]
+pub mod standby;
 pub mod statistics;
 mod status;
 mod ui;

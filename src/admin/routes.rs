@@ -11,9 +11,9 @@ use utoipa::openapi::OpenApi;
 
 use super::problem::{Answer, Problem};
 use super::{
-    across, actors, crawl, credit, erasures, events, exports, feed, holders, hosts, index, jobs, orders, pages, paging,
-    pipeline, probes, reports, rerank, retry, schedule, search, settings, sinks, statistics, ui, url_lists, urls,
-    why_idle,
+    across, actors, crawl, credit, erasures, events, exports, feed, holders, hosts, index, jobs, nodes, orders, pages,
+    paging, pipeline, probes, reports, rerank, retry, schedule, search, settings, sinks, statistics, ui, url_lists,
+    urls, why_idle,
 };
 use crate::telemetry::events::{Event, EventKind, StateChange};
 use crate::telemetry::metrics::ActorKind;
@@ -93,6 +93,8 @@ routes! {
     "/api/v1/hosts/{host}/delay" => put orders::delay;
     "/api/v1/erasures" => get erasures::list;
     "/api/v1/erasures/{id}" => get erasures::certificate;
+    "/api/v1/nodes" => get nodes::nodes;
+    "/api/v1/nodes/{name}/dead" => post nodes::dead;
     "/api/v1/actors" => get actors::actors;
     "/api/v1/actors/{kind}/{instance}/restart" => post actors::restart;
     "/api/v1/pages" => get pages::pages;

@@ -20,6 +20,8 @@ use super::erasing::{self, Erasing};
 use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::problem::Problem;
+#[cfg(feature = "cluster")]
+use super::standby::{self, Standby};
 use super::{exports, feed, pages, parameters, routes};
 use crate::crawl::node::Node;
 
@@ -117,6 +119,16 @@ impl AdminServer {
     pub fn erasing(listening: Listening, entrance: Entrance, erasing: Arc<Erasing>) -> Result<Self, AdminError> {
         let erasing = Data::from(erasing);
         Self::start(listening, entrance, move |app| erasing::configure(app.app_data(erasing.clone())))
+    }
+
+    /// Says what is waited for, and shows the members, until dropped.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    #[cfg(feature = "cluster")]
+    pub fn standby(listening: Listening, entrance: Entrance, standby: Arc<Standby>) -> Result<Self, AdminError> {
+        let standby = Data::from(standby);
+        Self::start(listening, entrance, move |app| standby::configure(app.app_data(standby.clone())))
     }
 
     fn start(

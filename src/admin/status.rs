@@ -106,7 +106,7 @@ fn next_try_seconds(node: &Node) -> Option<f64> {
 fn state(node: &Node) -> State {
     if node.crawl.switches.draining.load(Ordering::Acquire) {
         State::Draining
-    } else if node.crawl.switches.paused.load(Ordering::Acquire) || node.disk.holds() {
+    } else if node.crawl.switches.paused.load(Ordering::Acquire) || node.disk.holds() || node.fence.is_over() {
         State::Paused
     } else {
         State::Running

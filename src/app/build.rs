@@ -10,6 +10,7 @@ use super::{Parts, Placement, StartError, memory_plan, pause, time};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
 use crate::base::fault::Faults;
+use crate::base::fence::Fence;
 use crate::base::time::UnixMillis;
 use crate::config::Settings;
 use crate::content::modules::MimeModules;
@@ -37,7 +38,11 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let spill = settings.store.data_dir.join("spill");
     std::fs::create_dir_all(&spill).map_err(io(format!("making the folder {}", spill.display())))?;
     let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
-    let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
+    let host_name = match settings.is_member() {
+        true => settings.member(), // its files are told from those of other members
+        false if host_name.is_empty() => "localhost".to_owned(),
+        false => host_name,
+    };
     let rules = Rules::new(settings, host_name).reading(parts.modules.clone()).knowing(&*parts.storage)?;
     time::take_up(&*parts.storage, &parts.clock)?;
     let at_start = live::at_start(&*parts.storage, &rules, parts.clock.date())?;
@@ -59,6 +64,7 @@ pub fn at_rest(settings: Settings, storage: Arc<dyn Storage>) -> Result<Node, St
         seed,
         clock: Clock::real(),
         faults: Faults::default(),
+        fence: Fence::default(),
         placement: Placement::Together,
         modules: MimeModules::default(),
     };
@@ -115,12 +121,15 @@ fn made(rules: Rules, parts: &Parts, live: Live, begun: Begun) -> Result<Node, S
         faults: parts.faults.clone(),
         net,
         slots: Slots::default(),
+        fence: parts.fence.clone(),
         permits,
         disk: DiskState::default(),
         reserve,
         telemetry: Telemetry::new(&parts.clock),
         actors: Actors::default(),
         jobs: Arc::default(),
+        #[cfg(feature = "cluster")]
+        member: std::sync::OnceLock::new(),
         #[cfg(feature = "search")]
         index: crate::index::Served::default(),
         sinks,

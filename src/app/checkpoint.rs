@@ -78,8 +78,8 @@ fn finish(node: &Node, taken: Taken, by_hand: bool, done: oneshot::Sender<Result
     let made = draft.finish(&about, position, &node.faults);
     let name = made.as_ref().ok().map(|manifest| manifest.name.clone());
     let _ = done.send(made); // whoever asked may be gone, the checkpoint stays
-    if let (Some(name), Some(to)) = (name, &settings.checkpoint.upload) {
-        upload(node, &name, to);
+    if let (Some(name), Some(to)) = (name, settings.checkpoint_upload()) {
+        upload(node, &name, &to);
     }
     drop(turn);
 }
@@ -112,6 +112,11 @@ fn copy(node: &Node, name: &str, to: &str) -> Result<Carried, CheckpointError> {
     while may_wait() && !carry::waiting(&source.data, &manifest)?.is_empty() {
         std::thread::sleep(LOOK);
     }
+    if node.fence.is_over() {
+        let why =
+            "the lease of this member is over, another may have taken its place: its copies are left alone".to_owned();
+        return Err(CheckpointError::Node(why));
+    }
     let how = How::Kept(settings.checkpoint.keep, node.clock.date());
     let done =
         carry::export(&source, &Target::parse(to)?, settings.checkpoint.s3_endpoint.as_deref(), how, &node.faults)?;
@@ -136,7 +141,7 @@ pub(super) fn sweep(node: &Node) {
 /// Makes one every `checkpoint.every` while something changes, or the last one has no copy that it should have, and the disk has room,
 /// until the node ends.
 pub async fn keep(node: Arc<Node>) {
-    let every = node.crawl.rules.settings.checkpoint.every;
+    let every = node.crawl.rules.settings.checkpoint_every();
     if every.is_zero() {
         return;
     }
@@ -145,7 +150,7 @@ pub async fn keep(node: Arc<Node>) {
     // It is dated; one of the future, by a wrong clock, is taken to be of now.
     let age = newest.as_ref().map(|m| node.clock.date().since(UnixMillis(m.ts_ms)));
     let mut made = newest.map(|m| (m.sequence, m.name));
-    let upload = node.crawl.rules.settings.checkpoint.upload.is_some();
+    let upload = node.crawl.rules.settings.checkpoint_upload().is_some();
     let is_newest = |(sequence, name): &(u64, String)| {
         *sequence == node.storage.sequence() && (!upload || shelf(&node).copied(name).is_some())
     };

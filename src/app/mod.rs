@@ -3,6 +3,8 @@
 mod build;
 mod call;
 mod checkpoint;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod control;
 mod credit;
 mod disk;
@@ -40,6 +42,7 @@ use tokio::sync::oneshot;
 use crate::base::clock::Clock;
 use crate::base::disk::DiskFault;
 use crate::base::fault::Faults;
+use crate::base::fence::Fence;
 use crate::config::{HttpBody, Settings};
 use crate::content::modules::MimeModules;
 use crate::crawl::node::{Node, Stop};
@@ -55,12 +58,14 @@ use threads::Starters;
 
 pub use build::at_rest;
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
+#[cfg(feature = "cluster")]
+pub use cluster::as_member;
 pub use control::NodeControl;
 #[cfg(feature = "rocksdb")]
 pub use erase::{Way, erase, host_of, look_of};
 pub use memory::plan as memory_plan;
 pub use open::faults;
-pub use run::{Outcome, ReadAgain, RunError, run};
+pub use run::{Ended, Outcome, ReadAgain, RunError, run};
 pub use sinks::{SinksError, check as check_sinks};
 pub use watch::watch;
 pub use webhooks::check as check_webhooks;
@@ -85,6 +90,8 @@ pub struct Parts {
     pub seed: u64,
     pub clock: Clock,
     pub faults: Faults,
+    /// Until when requests may be sent; by default for ever.
+    pub fence: Fence,
     pub placement: Placement,
     /// What is read from which kind of document.
     pub modules: MimeModules,

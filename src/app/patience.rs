@@ -91,7 +91,7 @@ impl Patience {
             return None;
         }
         self.looked = now;
-        let ahead = if node.disk.holds() { Ahead::Now } else { self.look_ahead(node) };
+        let ahead = if node.disk.holds() || node.fence.is_over() { Ahead::Now } else { self.look_ahead(node) };
         self.awaited = ahead.first().unwrap_or(self.awaited);
         next::publish(node, ahead.first());
         crawl.until_done.then(|| self.gives_up(node, &counters, now, ahead)).flatten()

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "rocksdb")]
 use std::cell::Cell;
+#[cfg(feature = "cluster")]
+use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+#[cfg(feature = "cluster")]
+use super::cluster::{At, Member};
 use super::credit::Creditor;
 #[cfg(feature = "rocksdb")]
 use super::erasing::Between;
@@ -24,8 +28,11 @@ use crate::admin::auth::Keys;
 use crate::admin::{AdminError, AdminServer, Entrance, Listening, RejectedSeed, status};
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::fault::Faults;
+use crate::base::fence::Fence;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
+#[cfg(feature = "cluster")]
+use crate::cluster::enter::EnterError;
 use crate::config::Settings;
 use crate::content::modules::MimeModules;
 use crate::crawl::admit::{LINK, explain};
@@ -80,6 +87,9 @@ pub enum RunError {
     #[cfg(feature = "rocksdb")]
     #[error(transparent)]
     Erase(#[from] EraseError),
+    #[cfg(feature = "cluster")]
+    #[error(transparent)]
+    Member(#[from] EnterError),
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
@@ -102,11 +112,25 @@ struct Process {
     mended: Cell<bool>,
     /// The settings as they were read last.
     latest: Arc<Mutex<Option<Settings>>>,
+    /// In a crawl on several machines.
+    #[cfg(feature = "cluster")]
+    member: RefCell<Option<Member>>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub enum Ended {
+    /// A crawl was run.
+    Crawl(Box<Outcome>),
+    /// It was ended while a host was erased.
+    Erasing,
+    /// It waited for its place in a crawl on several machines, and was ended, or that crawl was: a sentence.
+    Waiting(&'static str),
 }
 
 /// Runs a crawl to its end; where the erasure of a host is ordered it is carried out in between, and the crawl begins anew. `held_back`: what
 /// is held back is taken up first. `hangup` is called at each SIGHUP; `watched` is called at each beginning with a way to look at its counts,
-/// and lives until it ends. None when it was ended while a host was erased.
+/// and lives until it ends.
 ///
 /// # Errors
 /// What kept it from starting, or from erasing; later faults end it with a [`Stop`].
@@ -115,7 +139,7 @@ pub fn run<W>(
     held_back: bool,
     hangup: ReadAgain,
     watched: impl Fn(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
-) -> Result<Option<Outcome>, RunError> {
+) -> Result<Ended, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // From here on a signal waits for the end of the start instead of ending the process.
     let ending = Ending::listen()?;
@@ -136,19 +160,25 @@ pub fn run<W>(
         #[cfg(feature = "rocksdb")]
         mended: Cell::new(false),
         latest,
+        #[cfg(feature = "cluster")]
+        member: RefCell::new(Member::of(&settings)?),
     };
+    if let Some(why) = process.prepare(&mut settings)? {
+        return Ok(Ended::Waiting(why));
+    }
     let (mut held_back, mut left) = (held_back, Vec::new());
     loop {
         let is_mending = process.erase(&settings, std::mem::take(&mut left))?;
         if process.ending.is_asked() {
-            return Ok(None);
+            return Ok(Ended::Erasing);
         }
         let (outcome, still) = process.live(settings.clone(), held_back, hangup.clone(), &watched, is_mending)?;
         if outcome.stop != Stop::Erase || process.ending.is_asked() {
             if matches!(outcome.stop, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
                 process.erase(&settings, still)?; // ordered at its very end
             }
-            return Ok(Some(outcome));
+            process.leave(&outcome.stop);
+            return Ok(Ended::Crawl(Box::new(outcome)));
         }
         (held_back, left) = (held_back && is_mending, still);
         settings = match lock(&process.latest).take() {
@@ -159,6 +189,51 @@ pub fn run<W>(
 }
 
 impl Process {
+    /// Waits for its place in a crawl on several machines. Gives why nothing is to be done.
+    #[cfg(feature = "cluster")]
+    fn prepare(&self, settings: &mut Settings) -> Result<Option<&'static str>, RunError> {
+        let mut member = self.member.borrow_mut();
+        let Some(member) = member.as_mut() else { return Ok(None) };
+        match member.prepare(settings, &self.at()) {
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some("the crawl has come to its end: there is nothing to stand by for")),
+            Err(RunError::Member(EnterError::Interrupted)) => {
+                Ok(Some("stopped while it waited for its place in the crawl"))
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn prepare(&self, _: &mut Settings) -> Result<Option<&'static str>, RunError> {
+        Ok(None)
+    }
+
+    #[cfg(feature = "cluster")]
+    fn at(&self) -> At<'_> {
+        At { listening: self.listening.as_ref(), ending: &self.ending, faults: &self.faults }
+    }
+
+    /// Enters the crawl with the database open; gives until when requests may be sent.
+    #[cfg(feature = "cluster")]
+    fn enter(&self, seed: u64) -> Result<Fence, RunError> {
+        self.member.borrow_mut().as_mut().map_or(Ok(Fence::default()), |member| member.enter(seed, &self.at()))
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn enter(&self, _: u64) -> Result<Fence, RunError> {
+        Ok(Fence::default())
+    }
+
+    /// The process ends.
+    fn leave(&self, stop: &Stop) {
+        #[cfg(feature = "cluster")]
+        if let Some(member) = &*self.member.borrow() {
+            member.leave(stop, self.ending.by_signal());
+        }
+        let _ = stop;
+    }
+
     /// Carries out an erasure that is ordered. True when the files must be put right by a start before.
     #[cfg(feature = "rocksdb")]
     fn erase(&self, settings: &Settings, before: Vec<AtRest>) -> Result<bool, RunError> {
@@ -190,8 +265,12 @@ impl Process {
         watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
         to_mend: bool,
     ) -> Result<(Outcome, Vec<AtRest>), RunError> {
-        let (_closed_last, running) = open(settings, &self.faults)?; // dropped from the right: the node first, whatever fails below
+        let (_closed_last, running) = self.open(settings)?; // dropped from the right: the node first, whatever fails below
         let node = running.node.clone();
+        #[cfg(feature = "cluster")]
+        if let Some(member) = &*self.member.borrow() {
+            member.serve(&node);
+        }
         super::checkpoint::sweep(&node);
         if held_back {
             readmit::take_up_held_back(&node);
@@ -223,7 +302,8 @@ impl Process {
         indexer.finish(in_peace);
         let mut still: Vec<AtRest> = Vec::new();
         match uploader {
-            Some(uploader) if in_peace => uploader.finish(),
+            // What a member that was replaced has in its archive is nowhere else.
+            Some(uploader) if in_peace || matches!(why, Stop::Replaced(_)) => uploader.finish(),
             // An operator who ends it does not wait for copies.
             Some(uploader) => still.push(uploader.leave()),
             None => {}
@@ -237,6 +317,20 @@ impl Process {
         node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
         drop(admin);
         Ok((Outcome { next_try, ..outcome(&node, why, clean, refused, left) }, still))
+    }
+
+    /// Opens the data folder and starts the node. The database is closed when the first of the two is dropped.
+    fn open(&self, mut settings: Settings) -> Result<(Closing, Running), RunError> {
+        open::allow_files(&settings)?;
+        share_out(&mut settings).map_err(StartError::from)?;
+        open::settle_restore(&settings, &self.faults)?;
+        let (storage, seed) = open::open_storage(&settings, &self.faults).map_err(StartError::from)?;
+        let closing = Closing(storage.clone());
+        let fence = self.enter(seed)?;
+        let clock = Clock::real();
+        let (placement, modules) = (Placement::Spread, MimeModules::default());
+        let faults = self.faults.clone();
+        Ok((closing, start(settings, Parts { storage, seed, clock, faults, fence, placement, modules })?))
     }
 
     /// Crawls until there is a reason to end.
@@ -259,19 +353,6 @@ impl Process {
         keepers.iter().for_each(JoinHandle::abort);
         Ok((why, heeding, refused, left))
     }
-}
-
-/// Opens the data folder and starts the node. The database is closed when the first of the two is dropped.
-fn open(mut settings: Settings, faults: &Faults) -> Result<(Closing, Running), RunError> {
-    open::allow_files(&settings)?;
-    share_out(&mut settings).map_err(StartError::from)?;
-    open::settle_restore(&settings, faults)?;
-    let (storage, seed) = open::open_storage(&settings, faults).map_err(StartError::from)?;
-    let closing = Closing(storage.clone());
-    let clock = Clock::real();
-    let (placement, modules) = (Placement::Spread, MimeModules::default());
-    let faults = faults.clone();
-    Ok((closing, start(settings, Parts { storage, seed, clock, faults, placement, modules })?))
 }
 
 /// How long what is in flight is waited for.

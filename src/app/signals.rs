@@ -75,6 +75,12 @@ impl Ending {
         self.asked.load(Ordering::Acquire)
     }
 
+    /// True once a signal asked for it.
+    #[cfg(feature = "cluster")]
+    pub fn by_signal(&self) -> bool {
+        *self.heard.borrow()
+    }
+
     /// Waits for a signal.
     async fn heard(&self) {
         if self.heard.clone().wait_for(|heard| *heard).await.is_err() {

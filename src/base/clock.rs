@@ -221,6 +221,12 @@ fn boot_now() -> Option<SinceBoot> {
     None
 }
 
+/// Time since the machine booted, sleep included, where the system counts that (Linux); else since this process began. Nobody can set it.
+pub fn since_boot() -> Duration {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    boot_now().map_or_else(|| BEGAN.elapsed(), |boot| Duration::from_millis(boot.ms))
+}
+
 fn system_time() -> UnixMillis {
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     UnixMillis(whole_millis(wall))

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod disk;
 pub mod exit;
 pub mod fault;
+pub mod fence;
 pub mod invariant;
 pub(crate) mod kinds;
 pub(crate) mod section;

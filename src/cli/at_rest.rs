@@ -19,7 +19,22 @@ use crate::storage::{MemoryStorage, RocksStorage, Storage, StorageError, folder,
 /// A setting that is none.
 pub(super) fn settings(rules: &RulesArgs, data: Option<&Path>) -> Result<Settings, CliError> {
     let settings = SettingsArgs { sets: rules.sets.clone(), ..SettingsArgs::default() };
-    Ok(with_data(layers(rules.config.as_deref(), &settings)?, data)?.load()?)
+    as_member(with_data(layers(rules.config.as_deref(), &settings)?, data)?.load()?)
+}
+
+/// The settings of the member that a data folder is, in a crawl on several machines.
+///
+/// # Errors
+/// What the folder says of itself cannot be read.
+#[cfg(feature = "cluster")]
+pub(super) fn as_member(mut settings: Settings) -> Result<Settings, CliError> {
+    crate::app::as_member(&mut settings).map_err(CliError::usage)?;
+    Ok(settings)
+}
+
+#[cfg(not(feature = "cluster"))]
+pub(super) fn as_member(settings: Settings) -> Result<Settings, CliError> {
+    Ok(settings)
 }
 
 /// The database of the data folder of the settings. `live`: what to do while a crawl runs there.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::FolderArgs;
+use super::at_rest::as_member;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::{layers, with_data};
 use super::run::BROKEN;
@@ -28,7 +29,8 @@ use crate::warc::folder::claim;
 /// Bad arguments, a folder in use or of another kind (exit code 2); a disk that cannot be read (3).
 pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Result<Exit, CliError> {
     crate::telemetry::log::init(&LogSection::default(), rust_log);
-    let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
+    let settings =
+        as_member(with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?)?;
     if let Some(host) = &args.erased {
         return super::erase::check(host, &settings, (args.json, args.no_progress), out);
     }

@@ -93,7 +93,7 @@ fn carry_out(
             }
             let wanted = Wanted::parse(source).map_err(CliError::usage)?;
             let to = Destination { incomplete: *incomplete, ..destination(settings) };
-            let done = import(&wanted, endpoint, &to, Archive::Here, faults).map_err(failed)?;
+            let done = import(&wanted, endpoint, &to, Archive::Here, &mut |_| Ok(()), faults).map_err(failed)?;
             show(args, out, &done, told_restored(&done))
         }
     }
@@ -180,7 +180,7 @@ fn create(settings: &Settings, faults: &Faults) -> Result<Manifest, CheckpointEr
 /// The copy that `checkpoint.upload` asks for, behind the archive's files that it names.
 #[cfg(feature = "rocksdb")]
 fn copy(settings: &Settings, made: &Manifest, shelf: &Shelf, faults: &Faults) -> Result<(), CheckpointError> {
-    let (Some(to), Some(archive)) = (&settings.checkpoint.upload, settings.archive_upload()) else { return Ok(()) };
+    let (Some(to), Some(archive)) = (settings.checkpoint_upload(), settings.archive_upload()) else { return Ok(()) };
     let endpoint = settings.checkpoint.s3_endpoint.as_deref();
     let (data, warc_dir) = (settings.store.data_dir.clone(), settings.warc_dir());
     let (place, now) = (Target::parse(&archive)?.open(endpoint)?, Clock::real().now());
@@ -189,7 +189,7 @@ fn copy(settings: &Settings, made: &Manifest, shelf: &Shelf, faults: &Faults) ->
         uploads.upload(&file, now, faults)?;
     }
     let how = How::Kept(settings.checkpoint.keep, now);
-    let done = export(&source(settings, &made.name)?, &Target::parse(to)?, endpoint, how, faults)?;
+    let done = export(&source(settings, &made.name)?, &Target::parse(&to)?, endpoint, how, faults)?;
     shelf.note_copied(&made.name, &Copied::from(&done))
 }
 
@@ -245,7 +245,7 @@ pub(super) fn restored_from(settings: &Settings, from: &str) -> Result<(), CliEr
     let to = destination(settings);
     let wanted = Wanted::parse(from).map_err(CliError::usage)?;
     let endpoint = settings.checkpoint.s3_endpoint.as_deref();
-    let done = import(&wanted, endpoint, &to, Archive::There, &faults).map_err(|e| match e {
+    let done = import(&wanted, endpoint, &to, Archive::There, &mut |_| Ok(()), &faults).map_err(|e| match e {
         CheckpointError::Taken(_) | CheckpointError::NotEmpty(_) => CliError::usage(e),
         e => failed(e),
     })?;

@@ -57,6 +57,10 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
         seeds.extend(good);
         layers = notices.into_iter().fold(layers, Layers::notice);
     }
+    if let Some(name) = &args.take_place {
+        layers = layers.flag("--as", "cluster.node", Value::from(name.as_str()))?;
+        layers = layers.flag("--as", "cluster.spare", Value::from(false))?;
+    }
     if !seeds.is_empty() {
         layers = layers.flag("--seed", "crawl.seeds", Value::from(seeds))?;
     }

@@ -9,7 +9,7 @@ use super::gather::run_layers;
 use super::progress::Progress;
 use super::{checkpoint, config_cmd, why};
 use crate::admin::AdminError;
-use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
+use crate::app::{self, Ended, Outcome, ReadAgain, RunError, StartError};
 use crate::base::disk::DiskFault;
 use crate::base::units::{counted, format_duration};
 use crate::config::{Settings, without_credentials};
@@ -23,14 +23,23 @@ use crate::telemetry::summary;
 /// Bad settings (exit code 2), or whatever ended the crawl.
 pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Result<Exit, CliError> {
     let layers = run_layers(args)?;
-    let settings = layers.load()?;
+    let mut settings = layers.load()?;
     crate::telemetry::log::init(&settings.log, rust_log);
     for notice in layers.notices() {
         log::warn!("{notice}");
     }
-    match &args.from {
-        None => settings.ready_to_run(args.config.is_some())?,
-        Some(_) => settings.contact_for(&settings.crawl.seeds)?, // its seeds come along
+    #[cfg(feature = "cluster")]
+    app::as_member(&mut settings).map_err(CliError::usage)?;
+    if let Some(name) = args.take_place.as_ref().filter(|name| settings.cluster.node.as_ref() != Some(name)) {
+        let is = settings.member();
+        return Err(CliError::usage(format!(
+            "this folder is the member {is}: --as {name} needs an empty folder (--data DIR)"
+        )));
+    }
+    let comes_along = args.from.is_some() || settings.cluster.spare || args.take_place.is_some();
+    match comes_along {
+        false => settings.ready_to_run(args.config.is_some())?,
+        true => settings.contact_for(&settings.crawl.seeds)?, // its seeds come along
     }
     settings.places()?;
     if args.dry_run {
@@ -38,7 +47,9 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
-    let restored = checkpoint::settled(&settings, args.from.is_some())?;
+    let restored = checkpoint::settled(&settings, args.from.is_some() || settings.is_member())?;
+    #[cfg(feature = "cluster")]
+    app::as_member(&mut settings).map_err(CliError::usage)?; // it may be one since a moment ago
     config_cmd::startable(&settings)?; // what another start would not cure, before anything is made
     if let Some(from) = args.from.as_ref().filter(|_| !restored) {
         checkpoint::restored_from(&settings, from)?;
@@ -52,12 +63,20 @@ fn start(settings: Settings, args: &RunArgs, hangup: ReadAgain, out: &mut dyn Wr
     let (live, every) = (!args.no_progress, settings.log.summary);
     let watched = |look| Progress::start(look, live, every);
     let until_done = settings.crawl.until_done;
-    let Some(outcome) = app::run(settings, args.readmit_held_back, hangup, watched).map_err(failed)? else {
-        unless_gone(out.write_all(b"stopped while a host was being erased; the next start goes on with that\n"))?;
-        return Ok(if until_done { Exit::Interrupted } else { Exit::Done });
+    let outcome = match app::run(settings, args.readmit_held_back, hangup, watched).map_err(failed)? {
+        Ended::Crawl(outcome) => *outcome,
+        Ended::Erasing => {
+            unless_gone(out.write_all(b"stopped while a host was being erased; the next start goes on with that\n"))?;
+            return Ok(if until_done { Exit::Interrupted } else { Exit::Done });
+        }
+        Ended::Waiting(why) => {
+            unless_gone(writeln!(out, "{why}"))?;
+            return Ok(Exit::Done);
+        }
     };
     let exit = exit_of(&outcome);
     let told = match &outcome.stop {
+        Stop::Replaced(why) => format!("replaced: {why}"),
         Stop::Supervisor(why) | Stop::Disk(why) => format!("{}: {why}", exit.as_str()),
         _ if exit == Exit::NothingStored => {
             format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status, &outcome.refused))
@@ -113,6 +132,10 @@ pub(super) fn failed(error: RunError) -> CliError {
     if let RunError::Erase(error) = error {
         return super::erase::failed(error);
     }
+    #[cfg(feature = "cluster")]
+    if let RunError::Member(error) = error {
+        return CliError::usage(error);
+    }
     if is_usage(&error) {
         return CliError::usage(error);
     }
@@ -162,6 +185,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match outcome.stop {
         Stop::Supervisor(_) => Exit::Supervisor,
         Stop::Disk(_) => Exit::Disk,
+        Stop::Replaced(_) => Exit::Usage,  // the same command would do the same
         _ if !outcome.clean => Exit::Disk, // something could not be closed
         Stop::Bytes => Exit::SizeLimit,
         Stop::Time => Exit::TimeLimit,
@@ -189,7 +213,11 @@ pub(super) fn plan(s: &Settings) -> String {
         ("WARC", s.warc_dir().display().to_string()),
         ("admin", limit(s.admin_listen.map(|a| format!("http://{a}")))),
     ];
-    let mut text = rows.iter().fold(String::new(), |mut text, (name, value)| {
+    let member = s.is_member().then(|| {
+        let role = if s.cluster.spare { "a spare" } else { "the member" };
+        ("cluster", format!("{}, as {role} {}", s.cluster.name.as_deref().unwrap_or_default(), s.member()))
+    });
+    let mut text = rows.iter().chain(&member).fold(String::new(), |mut text, (name, value)| {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{name:<10}  {value}");
         text

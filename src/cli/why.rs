@@ -121,7 +121,7 @@ pub fn notes(outcome: &Outcome, typed: Option<&str>) -> Vec<String> {
 /// What is left, why, until when, and how to go on with it.
 fn left(outcome: &Outcome, typed: Option<&str>) -> Option<String> {
     let left = outcome.status.waiting.saturating_add(outcome.status.processing);
-    if left == 0 {
+    if left == 0 || matches!(outcome.stop, Stop::Replaced(_)) {
         return None;
     }
     let are = if left == 1 { "is" } else { "are" };

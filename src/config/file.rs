@@ -36,6 +36,7 @@ pub struct FileForm {
     pub index: IndexSection,
     pub durability: DurabilitySection,
     pub checkpoint: CheckpointSection,
+    pub cluster: ClusterSection,
     pub disk: DiskSection,
     pub supervision: SupervisionSection,
     pub memory: MemorySection,

@@ -50,7 +50,11 @@ impl Settings {
                 apart("sink.folder", &folder, within)?;
             }
         }
-        for (key, text) in [("store.upload", &self.store.upload), ("checkpoint.upload", &self.checkpoint.upload)] {
+        for (key, text) in [
+            ("store.upload", &self.store.upload),
+            ("checkpoint.upload", &self.checkpoint.upload),
+            ("cluster.store", &self.cluster.store),
+        ] {
             if let Some(Ok(Target::Folder(to))) = text.as_deref().map(Target::parse) {
                 let to = plain(&to);
                 apart(key, &to, &(data.clone(), "the data folder: a copy belongs elsewhere".to_owned()))?;

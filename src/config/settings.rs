@@ -95,7 +95,35 @@ impl Settings {
     /// Where closed archive files are copied: beside the copies of checkpoints, where nothing else is said.
     pub fn archive_upload(&self) -> Option<String> {
         let beside = |to: &String| Target::parse(to).ok().map(|target| target.below(layout::WARC).to_string());
-        self.store.upload.clone().or_else(|| self.checkpoint.upload.as_ref().and_then(beside))
+        self.store.upload.clone().or_else(|| self.checkpoint_upload().as_ref().and_then(beside))
+    }
+
+    /// Where checkpoints are copied: a member's own part of the store where there are several machines.
+    pub fn checkpoint_upload(&self) -> Option<String> {
+        let store = self.cluster.store.as_ref().and_then(|store| Target::parse(store).ok());
+        let own = store.map(|store| store.below(&self.member()).to_string());
+        own.or_else(|| self.checkpoint.upload.clone())
+    }
+
+    /// How often a checkpoint is made; never when zero.
+    pub fn checkpoint_every(&self) -> Duration {
+        if self.is_member() { self.cluster.checkpoint } else { self.checkpoint.every }
+    }
+
+    /// Whether the crawl is one on several machines.
+    pub fn is_member(&self) -> bool {
+        !self.cluster.servers.is_empty()
+    }
+
+    /// The member's name: that of the machine, as far as a name may be so, where none is set.
+    pub fn member(&self) -> String {
+        let machine = || {
+            let name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
+            let good = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+            let name: String = name.split('.').next().unwrap_or_default().chars().map(good).take(32).collect();
+            if name.is_empty() { "localhost".to_owned() } else { name }
+        };
+        self.cluster.node.clone().unwrap_or_else(machine)
     }
 
     /// Folder of the exports that a running crawl makes.

@@ -216,7 +216,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Shown> {
 
 /// The order in which sections are shown and written; a test checks that none is missing.
 const SECTIONS: &str = "agent crawl scope frontier politeness robots fetch proxy cookies credentials parse sitemaps \
-    refresh schedule traps net dns tls dedup store feed export index durability checkpoint disk supervision memory admin log webhook sink host priority extract";
+    refresh schedule traps net dns tls dedup store feed export index durability checkpoint cluster disk supervision memory admin log webhook sink host priority extract";
 
 fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<Shown>) {
     match json {

@@ -97,12 +97,15 @@ impl Bench {
             faults: Faults::default(),
             net,
             slots: Default::default(),
+            fence: Default::default(),
             permits,
             disk: DiskState::default(),
             reserve,
             telemetry,
             actors,
             jobs: Arc::default(),
+            #[cfg(feature = "cluster")]
+            member: Default::default(),
             sinks: Vec::new(),
             #[cfg(feature = "search")]
             index: Default::default(),

@@ -80,6 +80,11 @@ pub(in crate::admin) fn hold(node: &Node) -> Option<Finding> {
     if node.crawl.switches.draining.load(Ordering::Acquire) {
         return Some(finding(IdleCode::Draining, "draining: the crawl is coming to its end", "wait for its end"));
     }
+    if node.fence.is_over() {
+        let said = "the lease of this member is over: the engine has not answered for nearly a whole lease, so another may take its place";
+        let advice = "bring the servers of cluster.servers back: the crawl goes on by itself then (`lycosa ctl nodes`)";
+        return Some(finding(IdleCode::LeaseOver, said, advice));
+    }
     if let Some(why) = node.disk.why() {
         let code = if node.disk.is_low() { IdleCode::DiskLow } else { IdleCode::DiskFault };
         let advice = match code {

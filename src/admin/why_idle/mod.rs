@@ -19,6 +19,8 @@ kinds! {
         NotIdle = "not_idle",
         /// The crawl is coming to its end.
         Draining = "draining",
+        /// The lease by which this member works is over.
+        LeaseOver = "lease_over",
         /// A disk is low on space or inodes.
         DiskLow = "disk_low",
         /// A disk refuses writes.

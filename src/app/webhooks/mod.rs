@@ -133,6 +133,7 @@ fn reason(why: &Stop) -> Option<(&'static str, String)> {
         Stop::Failures => ("failures", "crawl.max_failures is reached".into()),
         Stop::Supervisor(why) => ("supervisor", why.clone()),
         Stop::Disk(why) => ("disk", why.clone()),
+        Stop::Replaced(why) => ("replaced", why.clone()),
     })
 }
 

@@ -140,6 +140,10 @@ pub struct RunArgs {
     /// or empty; PLACE@NAME for another one
     #[arg(long, value_name = "PLACE")]
     pub from: Option<String>,
+    /// Take the place of this member of a crawl on several machines, with an empty data folder: waits until it has not been heard of for a
+    /// whole lease, then goes on with its newest copy
+    #[arg(long = "as", value_name = "NAME", conflicts_with = "from")]
+    pub take_place: Option<String>,
     /// End when nothing is left, and print a summary
     #[arg(long)]
     pub until_done: bool,

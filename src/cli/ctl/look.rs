@@ -9,6 +9,7 @@ use url::form_urlencoded::Serializer;
 use super::door::Ask;
 use super::host::{self, RobotsArgs};
 use super::jobs::{self, JobsArgs};
+use super::nodes::{self, NodesArgs};
 use super::schedule::{self, ScheduleArgs};
 use super::table::{Column, Form, cell, facts, listed, pairs, table};
 use super::{escaped_part, read};
@@ -113,6 +114,8 @@ pub enum LookCommand {
         #[arg(long)]
         host: Option<String>,
     },
+    /// List the members of a crawl on several machines
+    Nodes(NodesArgs),
     /// Say when pages are visited next
     Schedule(ScheduleArgs),
     /// List background jobs; show or cancel one
@@ -219,6 +222,7 @@ pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
             list("/api/v1/pages", &which, paging)
         }
         LookCommand::Credit { host } => Ask::get(path("/api/v1/credit", &[("host", host.clone())])),
+        LookCommand::Nodes(args) => nodes::ask(args),
         LookCommand::Schedule(args) => schedule::ask(args),
         LookCommand::Jobs(args) => jobs::ask(args),
     })
@@ -298,6 +302,7 @@ pub(super) fn told(command: &LookCommand, answer: &str) -> Result<String, CliErr
         LookCommand::Actors(_) => restarted(&read(answer)?),
         LookCommand::Pages { .. } => listed(&read(answer)?, PAGES),
         LookCommand::Credit { .. } => credit(read(answer)?),
+        LookCommand::Nodes(_) => nodes::told(answer)?,
         LookCommand::Schedule(args) => schedule::told(args, answer)?,
         LookCommand::Jobs(args) => jobs::told(args, answer)?,
     })

@@ -11,6 +11,7 @@ pub mod feed;
 pub mod host;
 pub mod jobs;
 pub mod look;
+pub mod nodes;
 pub mod report;
 pub mod schedule;
 pub mod settings;

@@ -1,6 +1,7 @@
 //! The ranges and forms of values that serde cannot see, by theme.
 
 mod access;
+mod cluster;
 mod crawl;
 mod fetch;
 mod sinks;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::access::{check_connections, check_cookies, check_credentials, check_proxy};
+use self::cluster::check_cluster;
 use self::crawl::{
     agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_priorities, check_scope,
 };
@@ -95,7 +97,8 @@ impl Settings {
         check_credentials(&form.credentials)?;
         check_memory(&form)?;
         check_checkpoint(&form.checkpoint)?;
-        check_uploaded(&form.store, &form.checkpoint)?;
+        check_cluster(&form)?;
+        check_uploaded(&form)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_priorities(&form.priority)?;

@@ -48,8 +48,9 @@ pub(super) fn check_store(store: &StoreSection) -> Checked {
 }
 
 /// What is nowhere else is not removed.
-pub(super) fn check_uploaded(store: &StoreSection, checkpoint: &CheckpointSection) -> Checked {
-    let is_uploaded = store.upload.is_some() || checkpoint.upload.is_some();
+pub(super) fn check_uploaded(form: &FileForm) -> Checked {
+    let FileForm { store, checkpoint, cluster, .. } = form;
+    let is_uploaded = store.upload.is_some() || checkpoint.upload.is_some() || cluster.store.is_some();
     ensure(is_uploaded || !store.delete_uploaded, "store.delete_uploaded", || {
         "nothing is uploaded: set store.upload or checkpoint.upload too".into()
     })

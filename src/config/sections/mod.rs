@@ -1,6 +1,7 @@
 //! The sections of the configuration, each with its defaults. Field names are the keys.
 
 mod access;
+mod cluster;
 mod crawl;
 mod depth;
 mod fetch;
@@ -14,6 +15,7 @@ mod store;
 use crate::base::section::section;
 
 pub use access::*;
+pub use cluster::*;
 pub use crawl::*;
 pub use depth::*;
 pub use fetch::*;

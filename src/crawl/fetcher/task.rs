@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use super::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
 use crate::base::clock::Stopwatch;
+use crate::base::fence::Fence;
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Parsed;
 use crate::crawl::lease::{Lease, Stage};
@@ -35,11 +37,30 @@ pub(super) async fn run(node: Arc<Node>, http: Rc<Http>, tools: Rc<RefCell<Tools
         FetchPurpose::Page { lease, .. } => Some(lease.core().clone()),
         FetchPurpose::Robots { .. } => None,
     };
-    let exchange = exchange(node, http, tools, fetch);
+    let fence = node.fence.clone();
+    let exchange = fenced(fence, exchange(node, http, tools, fetch));
     match page {
         Some(page) => page.held(Stage::Fetcher, exchange).await,
         None => exchange.await,
     }
+}
+
+/// Between two looks at a fence while nothing else moves.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The exchange, until the fence is over: then its connection is closed where it stands, and its URL is asked for anew another time. It is
+/// looked at before each step of the exchange, so that not a byte is written after it, however long the process stood still.
+async fn fenced(fence: Fence, exchange: impl Future<Output = ()>) {
+    let Some(left) = fence.left() else { return exchange.await };
+    let mut exchange = std::pin::pin!(exchange);
+    let mut wake = std::pin::pin!(tokio::time::sleep(left.min(LOOK)));
+    std::future::poll_fn(|cx| {
+        while wake.as_mut().poll(cx).is_ready() {
+            wake.as_mut().reset(tokio::time::Instant::now() + LOOK);
+        }
+        if fence.is_over() { Poll::Ready(()) } else { exchange.as_mut().poll(cx) }
+    })
+    .await;
 }
 
 async fn exchange(node: Arc<Node>, http: Rc<Http>, tools: Rc<RefCell<Tools>>, fetch: Fetch) {

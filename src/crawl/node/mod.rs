@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
 use crate::base::fault::Faults;
+use crate::base::fence::Fence;
 use crate::base::time::UnixMillis;
 use crate::crawl::jobs::Jobs;
 use crate::crawl::pulse::Pulses;
@@ -66,6 +67,8 @@ pub enum Stop {
     Supervisor(String),
     /// The disk refuses to store.
     Disk(String),
+    /// Another machine has taken the place of this member: by whom.
+    Replaced(String),
 }
 
 /// The addresses of all actors; the same over every death.
@@ -92,6 +95,8 @@ pub struct Node {
     pub faults: Faults,
     pub net: Net,
     pub slots: Slots,
+    /// Until when requests may be sent, in a crawl on several machines.
+    pub fence: Fence,
     pub permits: Permits,
     /// What is known of the disks. No leases while something is wrong with them.
     pub disk: DiskState,
@@ -100,6 +105,9 @@ pub struct Node {
     pub telemetry: Telemetry,
     pub actors: Actors,
     pub jobs: Arc<Jobs>,
+    /// Its membership, in a crawl on several machines.
+    #[cfg(feature = "cluster")]
+    pub member: OnceLock<Arc<crate::cluster::keeper::Membership>>,
     /// The index of pages.
     #[cfg(feature = "search")]
     pub index: crate::index::Served,
@@ -220,6 +228,7 @@ impl Node {
     /// True while nothing new may be begun.
     pub fn holds(&self) -> bool {
         self.disk.holds()
+            || self.fence.is_over()
             || [&self.crawl.switches.paused, &self.crawl.switches.draining]
                 .iter()
                 .any(|flag| flag.load(Ordering::Acquire))

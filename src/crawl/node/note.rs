@@ -100,7 +100,10 @@ impl Node {
     /// Brings the gauges up to date.
     pub fn publish_metrics(&self, status: &StatusSnapshot) {
         let operator = self.crawl.switches.paused.load(Ordering::Acquire);
-        self.telemetry.metrics.paused([operator, self.disk.is_low(), self.disk.is_broken()]);
+        let lease = self.fence.left();
+        let is_over = lease.is_some_and(|left| left.is_zero());
+        self.telemetry.metrics.paused([operator, self.disk.is_low(), self.disk.is_broken(), is_over]);
+        self.telemetry.metrics.lease(lease.unwrap_or_default());
         self.telemetry.metrics.publish(status);
         let (here, withheld) = (self.permits.pages.available_permits(), self.permits.withheld.load(Ordering::Acquire));
         let taken = self.permits.pages_total.saturating_sub(here).saturating_sub(withheld);

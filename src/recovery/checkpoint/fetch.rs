@@ -134,6 +134,25 @@ fn is_with(copy: &Copy, place: &dyn Place, line: &Line) -> bool {
     line.to == place.url(&warc_key(&line.file)) || line.to == format!("{}/{}", copy.warc_at, line.file)
 }
 
+/// Is asked when everything is in the folder that it is given, and before that becomes the data folder.
+pub type Permit<'p> = &'p mut dyn FnMut(&Path) -> Result<()>;
+
+/// The file by which a folder knows whose it is in a crawl on several machines: it goes along when the permit has put it there.
+pub const MEMBER: &str = "MEMBER";
+
+/// The newest whole copy of a checkpoint at a place; none when there is no such one.
+///
+/// # Errors
+/// Those of the place.
+pub fn newest(target: &Target, endpoint: Option<&str>) -> Result<Option<String>> {
+    let place = target.open(endpoint)?;
+    match find(&*place, &Wanted { target: target.clone(), name: None }, false) {
+        Ok(found) => Ok(Some(found.copy.checkpoint.name)),
+        Err(CheckpointError::NoCopy { .. } | CheckpointError::Incomplete { .. }) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 /// Makes a new data folder of a copy. Everything is fetched and compared with its digest before the folder is one.
 ///
 /// # Errors
@@ -144,6 +163,7 @@ pub fn import(
     endpoint: Option<&str>,
     to: &Destination,
     archive: Archive,
+    permit: Permit<'_>,
     faults: &Faults,
 ) -> Result<Restored> {
     if let Some(name) = settle(&to.data, faults)? {
@@ -172,6 +192,7 @@ pub fn import(
     for folder in [staging.join("db"), folder, staging.clone()] {
         files::sync_dir(&folder)?;
     }
+    permit(&staging)?;
     swap.commit(&plan(&staging, manifest, inside.then_some(warc_dir), to), faults)?;
     let passed_over = found.passed_over;
     Ok(Restored { archive: fetched, missing, archive_apart, passed_over, ..Restored::of(manifest, &to.data) })
@@ -254,7 +275,9 @@ fn note_archive(place: &dyn Place, staging: &Path, found: &Found) -> Result<Vec<
 fn plan(staging: &Path, manifest: &Manifest, warc_dir: Option<PathBuf>, to: &Destination) -> Plan {
     let mut place = vec!["db".into(), uploads::JSONL.into()];
     place.extend(warc_dir);
-    place.extend([uploads::LIST, MARKER].into_iter().filter(|name| staging.join(name).exists()).map(PathBuf::from));
+    place.extend(
+        [uploads::LIST, MEMBER, MARKER].into_iter().filter(|name| staging.join(name).exists()).map(PathBuf::from),
+    );
     Plan { checkpoint: manifest.name.clone(), aside: aside_name(to.now), place, ..Plan::default() }
 }
 

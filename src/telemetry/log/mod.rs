@@ -96,7 +96,7 @@ fn build(section: &LogSection, rust_log: Option<&str>) -> Logger {
 }
 
 /// Crates whose own workings are nobody's business here: below warn they are heard only when directives name them.
-const QUIET: &str = "actix_http actix_rt actix_server actix_web awc h2 hyper hyper_util mio rustls want";
+const QUIET: &str = "actix_http actix_rt actix_server actix_web async_nats awc h2 hyper hyper_util mio rustls want";
 
 /// Crates that warn of each packet that is no answer to them: whoever can send packets could fill the disk. What comes of a look-up
 /// is told by this crate. They are heard below error only when directives name them.

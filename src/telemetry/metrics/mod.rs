@@ -43,7 +43,8 @@
 //! | `lycosa_checkpoint_copied_bytes_total` | counter | `way`: sent, reused |
 //! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
-//! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
+//! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault, lease |
+//! | `lycosa_lease_seconds` | gauge | |
 //! | `lycosa_clock_ahead_seconds`, `lycosa_store_queue_bytes`, `lycosa_store_sync_age_seconds` | gauge | |
 //! | `lycosa_feed_entries`, `lycosa_feed_unread` | gauge | |
 //! | `lycosa_index_documents`, `lycosa_index_behind`, `lycosa_index_bytes` | gauge | |

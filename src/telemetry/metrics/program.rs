@@ -1,5 +1,7 @@
 //! The program itself: memory, registries, log, invariants, those who listen.
 
+use std::time::Duration;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
@@ -16,6 +18,11 @@ metrics! {
     Program {
         violations: Each<Counter> =
             counters_of::<Invariant>("lycosa_invariant_violations", "Invariants found broken: faults of the program");
+        lease: Gauge = gauge_in(
+            "lycosa_lease",
+            "How long requests may be sent without another word from the engine; 0 on one machine",
+            Unit::Seconds
+        );
         memory_max: Gauge = gauge_in("lycosa_memory_max", "Memory the process may use: memory.max", Unit::Bytes);
         memory_parts: Each<Gauge> = bytes("lycosa_memory_part", "Memory of parts of the process", PARTS);
         entries: Each<Gauge> =
@@ -53,6 +60,11 @@ impl Metrics {
     pub fn memory(&self, max: u64, database: u64, seen_filter: u64) {
         put(&self.0.program.memory_max, max);
         set_all(&self.0.program.memory_parts, &[database, seen_filter]);
+    }
+
+    /// For so long requests may be sent without another word from the engine.
+    pub fn lease(&self, left: Duration) {
+        put(&self.0.program.lease, left.as_secs());
     }
 
     /// The system's clock was set.

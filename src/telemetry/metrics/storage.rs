@@ -18,7 +18,7 @@ const RESULTS: Values<'_> = ("result", &["done", "failed"]);
 /// Folders whose file systems are looked at.
 const FOLDERS: Values<'_> = ("folder", &["data", "warc", "spill"]);
 /// Why nothing new is begun.
-const PAUSES: Values<'_> = ("reason", &["operator", "disk_low", "disk_fault"]);
+const PAUSES: Values<'_> = ("reason", &["operator", "disk_low", "disk_fault", "lease"]);
 
 /// Which sink.
 type OfSink = [(&'static str, String); 1];
@@ -153,7 +153,7 @@ impl Metrics {
     }
 
     /// Whether nothing new is begun: by the operator, for want of space, for another fault of a disk.
-    pub fn paused(&self, reasons: [bool; 3]) {
+    pub fn paused(&self, reasons: [bool; 4]) {
         set_all(&self.0.stored.paused, &reasons.map(u64::from));
     }
 

@@ -8,6 +8,7 @@ use lycosa::app::{Parts, Placement, Running, start};
 
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
+use lycosa::base::fence::Fence;
 use lycosa::config::Layers;
 use lycosa::content::modules::MimeModules;
 use lycosa::crawl::live::SettingsPatch;
@@ -231,6 +232,7 @@ fn node_on(storage: &Arc<MemoryStorage>, data: &Path) -> Running {
         seed: 7,
         clock: Clock::real(),
         faults: Faults::default(),
+        fence: Fence::default(),
         placement: Placement::Together,
         modules: MimeModules::default(),
     };

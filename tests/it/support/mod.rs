@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "not every feature set uses all of it")]
 
-mod audit;
+pub mod audit;
 pub mod audit_check;
 mod check;
 mod ended;

@@ -8,6 +8,7 @@ use lycosa::app::{Parts, Placement, start};
 
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
+use lycosa::base::fence::Fence;
 use lycosa::config::{Layers, Settings};
 use lycosa::content::modules::MimeModules;
 use lycosa::crawl::node::Stop;
@@ -177,7 +178,8 @@ impl Sandbox {
         };
         let (faults, placement) = (self.faults.clone(), self.placement);
         let (clock, modules) = (Clock::real().off_by(self.clock_off), MimeModules::default());
-        let parts = Parts { storage: storage.clone(), seed: SEED, clock, faults, placement, modules };
+        let fence = Fence::default();
+        let parts = Parts { storage: storage.clone(), seed: SEED, clock, faults, fence, placement, modules };
         let running = start(self.settings(), parts).unwrap();
         let node = running.node.clone();
         let looker = Looker::start(node.clone(), self.archive_lost, self.again);
