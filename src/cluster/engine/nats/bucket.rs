@@ -46,6 +46,8 @@ mod code {
     /// JetStream is off, here or for the account.
     pub(super) const OFF: u64 = 10_076;
     pub(super) const OFF_FOR_ACCOUNT: u64 = 10_039;
+    /// Fewer servers are there than there are to be replicas.
+    pub(super) const TOO_FEW: u64 = 10_005;
     /// Replicas are wanted of a server that is in no cluster.
     pub(super) const NO_CLUSTER: u64 = 10_074;
     /// What nobody but the operator can change.
@@ -61,8 +63,6 @@ pub(super) struct Seen {
 
 #[derive(Deserialize)]
 struct Failure {
-    #[serde(default)]
-    code: u64,
     #[serde(default)]
     err_code: u64,
     #[serde(default)]
@@ -175,12 +175,13 @@ impl Link {
             Failed::Said(failure) => {
                 let hint = match failure.err_code {
                     code::NO_CLUSTER => ": cluster.servers names several, which are not one cluster of NATS",
+                    code::TOO_FEW => ": start the others of its servers",
                     code::OFF | code::OFF_FOR_ACCOUNT => ": switch it on in the configuration of nats-server",
                     _ => "",
                 };
                 let why = format!("JetStream says {:?} ({}){hint}", failure.description, failure.err_code);
-                let setup = code::SETUP.contains(&failure.err_code) || failure.description.contains("maximum");
-                if setup || (400..500).contains(&failure.code) {
+                // All else is worth another try: servers that start or choose a leader say much that is over soon.
+                if code::SETUP.contains(&failure.err_code) || failure.description.contains("maximum") {
                     EngineError::Refused { server: self.server(), why }
                 } else {
                     self.away(why)
