@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 
 use super::args::RunArgs;
+use super::at_rest::as_member;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::run_layers;
 use super::progress::Progress;
@@ -23,13 +24,12 @@ use crate::telemetry::summary;
 /// Bad settings (exit code 2), or whatever ended the crawl.
 pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Result<Exit, CliError> {
     let layers = run_layers(args)?;
-    let mut settings = layers.load()?;
+    let settings = layers.load()?;
     crate::telemetry::log::init(&settings.log, rust_log);
     for notice in layers.notices() {
         log::warn!("{notice}");
     }
-    #[cfg(feature = "cluster")]
-    app::as_member(&mut settings).map_err(CliError::usage)?;
+    let settings = as_member(settings)?;
     if let Some(name) = args.take_place.as_ref().filter(|name| settings.cluster.node.as_ref() != Some(name)) {
         let is = settings.member();
         return Err(CliError::usage(format!(
@@ -48,8 +48,7 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
         return Ok(Exit::Done);
     }
     let restored = checkpoint::settled(&settings, args.from.is_some() || settings.is_member())?;
-    #[cfg(feature = "cluster")]
-    app::as_member(&mut settings).map_err(CliError::usage)?; // it may be one since a moment ago
+    let settings = as_member(settings)?; // it may be one since a moment ago
     config_cmd::startable(&settings)?; // what another start would not cure, before anything is made
     if let Some(from) = args.from.as_ref().filter(|_| !restored) {
         checkpoint::restored_from(&settings, from)?;
