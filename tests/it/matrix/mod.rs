@@ -26,7 +26,8 @@ const ROW: usize = 50;
 /// How a web asks to be treated, and how the daemon is told to treat it.
 pub struct Kind {
     name: &'static str,
-    /// No limit of depth: within a host the newest link goes first, so that a late host's pages may be found by long ways.
+    /// No limit of depth: within a host the newest link goes first, so that a late host's pages may be found by long ways. A web on a starved
+    /// machine is slow, not silent: what timed out would be tried again in a minute, for which a crawl of half a minute does not wait.
     pub settings: &'static str,
     /// Between requests to a host: longer than a start takes, so that a restart that forgot it would be seen.
     gap: Duration,
@@ -39,7 +40,8 @@ pub const QUICK: Kind = Kind {
     name: "quick",
     settings: "crawl.max_depth = \"none\"\nfetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"300ms\"\n\
         politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"1MB\"\n\
-        store.memory = \"32MiB\"\nfrontier.host_quantum = { pages = 8, time = \"10s\" }\n",
+        store.memory = \"32MiB\"\nfrontier.host_quantum = { pages = 8, time = \"10s\" }\n\
+        fetch.timeouts = { connect = \"10m\", first_byte = \"10m\", min_rate = 0 }\ncrawl.until_done_patience = \"90s\"\n",
     gap: Duration::from_millis(300),
     crawl_delay: None,
     retry_after: Duration::ZERO,
@@ -50,7 +52,8 @@ const SLOW: Kind = Kind {
     name: "slow",
     settings: "crawl.max_depth = \"none\"\nfetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"200ms\"\n\
         politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"1MB\"\n\
-        store.memory = \"32MiB\"\nfetch.retries = 4\nfetch.retry_delays = [\"1s\"]\n",
+        store.memory = \"32MiB\"\nfetch.retries = 4\nfetch.retry_delays = [\"1s\"]\n\
+        fetch.timeouts = { connect = \"10m\", first_byte = \"10m\", min_rate = 0 }\n",
     gap: Duration::from_millis(200),
     crawl_delay: Some(Duration::from_millis(400)),
     retry_after: Duration::from_secs(2),
@@ -103,7 +106,10 @@ impl Kind {
                 lives.push(rest::warcs_are_readable(&mut sandbox));
             }
         }
-        sandbox.finish();
+        let said = sandbox.finish();
+        assert!(!said.contains("not waiting any longer"), "what failed is left for another run: {said}");
+        let poisoned: Vec<_> = sandbox.lines().into_iter().filter(|line| line["reason"] == "poison").collect();
+        assert!(poisoned.is_empty(), "given up after five kills, as docs/durability.md says: {poisoned:?}");
         (judge(self, &sandbox, &lives), lives)
     }
 }
