@@ -9,7 +9,7 @@
 //! | [`net`] | connections, HTTP/1.1, TLS, DNS, proxies, cookies, address policy |
 //! | [`storage`] | the one schema, its keys and values, the ledger; RocksDB and its twin in memory |
 //! | [`warc`] | WARC, CDXJ and `crawl.jsonl`: what becomes of an exchange, written, read and repaired |
-//! | [`recovery`] | a data folder at rest: checked, repaired, saved as a checkpoint, put back, carried elsewhere; a host erased |
+//! | [`recovery`] | a data folder at rest: checked, repaired, saved as a checkpoint, put back, carried elsewhere; a host erased; a crawl taken apart and put together |
 //! | [`telemetry`] | log, metrics, events, status, what to do about a trouble |
 //! | [`config`] | TOML, environment and flags become checked settings |
 //! | [`export`] | the pages of a data folder in forms that others read |

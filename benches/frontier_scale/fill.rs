@@ -40,6 +40,7 @@ pub fn ledger_with(storage: &RocksStorage, refresh: Refresh) -> Result<(Ledger, 
         refresh,
         priorities: Arc::default(),
         credit: None,
+        share: None,
     };
     Ok((Ledger::open(storage, rules)?, Fingerprinter::new(seed)))
 }

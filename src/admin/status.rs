@@ -10,7 +10,7 @@ use crate::config::NearMode;
 use crate::crawl::node::Node;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::traps::HeldShape;
-use crate::telemetry::{HeldBack, HeldShapeView, State, StatusSnapshot};
+use crate::telemetry::{HeldBack, HeldShapeView, MemberView, OutboxView, State, StatusSnapshot};
 
 /// Shapes of which URLs are held back that are shown.
 const HELD_SHAPES: usize = 20;
@@ -60,6 +60,7 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         retries: frontier.retries,
         near_duplicates: near_duplicates(node),
         credit: super::credit::sums(node).unwrap_or_default(),
+        member: member(node),
         visits_planned: frontier.visits,
         visits_a_day: frontier.visit_load as f64 / 1e6,
         in_flight,
@@ -73,6 +74,14 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         idle_reason: String::new(),
         warc_dir: node.crawl.rules.settings.warc_dir().display().to_string(),
     }
+}
+
+/// Which member of a crawl in parts this is, and what it has for the others.
+fn member(node: &Node) -> Option<MemberView> {
+    let share = node.crawl.share.as_ref()?;
+    let waiting = crate::recovery::part::links::waiting(&*node.storage, share).unwrap_or_default();
+    let outbox = waiting.into_iter().map(|(to, (rows, bytes, links))| OutboxView { to, rows, bytes, links });
+    Some(MemberView { name: share.name(), partitions: share.mine().len() as u64, outbox: outbox.collect() })
 }
 
 fn near_duplicates(node: &Node) -> Option<u64> {

@@ -29,6 +29,7 @@ use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::net::dns::Resolver;
 use crate::sink::Served;
 use crate::storage::ledger::counters;
+use crate::storage::share::Share;
 use crate::storage::txn::Txn;
 use crate::storage::values::{CardSettings, ClockState, Format, RunState};
 use crate::storage::{Storage, read};
@@ -38,10 +39,13 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let spill = settings.store.data_dir.join("spill");
     std::fs::create_dir_all(&spill).map_err(io(format!("making the folder {}", spill.display())))?;
     let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
-    let host_name = match settings.is_member() {
-        true => settings.member(), // its files are told from those of other members
-        false if host_name.is_empty() => "localhost".to_owned(),
-        false => host_name,
+    // Files of the archive are told apart by who wrote them: a member by its name.
+    let part = Share::load(&*parts.storage)?.map(|share| share.name());
+    let host_name = match part {
+        _ if settings.is_member() => settings.member(),
+        Some(name) => name,
+        None if host_name.is_empty() => "localhost".to_owned(),
+        None => host_name,
     };
     let rules = Rules::new(settings, host_name).reading(parts.modules.clone()).knowing(&*parts.storage)?;
     time::take_up(&*parts.storage, &parts.clock)?;
@@ -101,6 +105,7 @@ fn made(rules: Rules, parts: &Parts, live: Live, begun: Begun) -> Result<Node, S
     let crawl = Crawl {
         id,
         orders: Orders::load(&*parts.storage, id, &prints)?,
+        share: Share::load(&*parts.storage)?.map(Arc::new),
         seeds: Seeds::default(),
         leases: LeaseTable::default(),
         strikes,

@@ -12,6 +12,7 @@ use crate::crawl::store::archive_settings_of;
 use crate::domain::fingerprint::Fingerprinter;
 use crate::recovery::checkpoint::Shelf;
 use crate::recovery::erase::{Certificate, Erase, EraseError, Host, Look, Tell};
+use crate::storage::share::{Share, may_go_on};
 use crate::storage::values::Format;
 use crate::storage::{RocksOptions, RocksStorage, Storage, read};
 
@@ -35,11 +36,14 @@ pub fn erase(settings: &Settings, host: &str, way: Way, tell: Tell<'_>) -> Resul
     let options = || RocksOptions { memory, faults: faults.clone(), ..RocksOptions::default() };
     let open = || RocksStorage::open(&settings.store.data_dir, options());
     let storage = open()?;
+    may_go_on(&storage)?;
     let host = host_of(&storage, host)?;
     let node_name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).filter(|n| !n.is_empty());
+    let writer = Share::load(&storage)?.map(|share| share.name()).or(node_name);
+    let writer = writer.unwrap_or_else(|| "localhost".to_owned());
     let erase = Erase {
         look: look_of(settings),
-        archive: archive_settings_of(settings, node_name.as_deref().unwrap_or("localhost"), &faults)?,
+        archive: archive_settings_of(settings, &writer, &faults)?,
         shelf: Shelf::new(settings.checkpoint_dir()),
         keep_checkpoints,
         ranker: settings.ranker(),

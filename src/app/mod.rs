@@ -20,6 +20,8 @@ mod memory;
 mod next;
 mod notify;
 mod open;
+#[cfg(feature = "rocksdb")]
+mod part;
 mod patience;
 mod pause;
 mod refresh;
@@ -27,6 +29,7 @@ mod run;
 mod seeds;
 mod signals;
 mod sinks;
+mod taking;
 mod threads;
 mod time;
 mod uploads;
@@ -65,6 +68,8 @@ pub use control::NodeControl;
 pub use erase::{Way, erase, host_of, look_of};
 pub use memory::plan as memory_plan;
 pub use open::faults;
+#[cfg(feature = "rocksdb")]
+pub use part::{Parting, abandon_split, export_links, import_links, may_be_changed, merge, split};
 pub use run::{Ended, Outcome, ReadAgain, RunError, run};
 pub use sinks::{SinksError, check as check_sinks};
 pub use watch::watch;
@@ -144,6 +149,9 @@ pub enum StartError {
     /// Link credit cannot be taken up or left in a crawl, nor paid to others.
     #[error("{0}")]
     Credit(#[from] crate::storage::credit::AsBefore),
+    /// The folder is a part of a crawl that may not be gone on with now.
+    #[error(transparent)]
+    Share(#[from] crate::storage::share::ShareError),
     /// An address that this machine does not have.
     #[error("fetch.source_address: no connection can come from {address}: {source}")]
     Source { address: std::net::IpAddr, source: std::io::Error },
@@ -164,7 +172,7 @@ impl StartError {
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
             Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
-            Self::Access(_) | Self::Words(_) | Self::Source { .. } | Self::Credit(_) => None,
+            Self::Access(_) | Self::Words(_) | Self::Source { .. } | Self::Credit(_) | Self::Share(_) => None,
         }
     }
 }
@@ -174,6 +182,7 @@ impl StartError {
 /// # Errors
 /// See [`StartError`].
 pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
+    crate::storage::share::may_go_on(&*parts.storage)?;
     claimed_before(&*parts.storage, &settings)?;
     crate::storage::credit::as_before(&*parts.storage, settings.frontier.credit_rules())?;
     let (source, access) = (settings.source(), settings.access(&parts.clock)?);

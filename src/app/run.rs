@@ -20,6 +20,7 @@ use super::erasing::Between;
 use super::memory::share_out;
 use super::signals::{Ending, heed};
 use super::sinks::{Sinks, SinksError};
+use super::taking::Taker;
 use super::uploads::Uploader;
 use super::watch::watch_since;
 use super::webhooks::{WebhookError, Webhooks};
@@ -284,6 +285,7 @@ impl Process {
         #[cfg(feature = "search")]
         let indexer = super::index::Indexer::start(&node)?;
         let creditor = Creditor::start(&node)?;
+        let taker = Taker::start(&node)?;
         let sinks = Sinks::start(&node)?;
         let webhooks = Webhooks::start(&node)?;
         if to_mend {
@@ -297,6 +299,7 @@ impl Process {
             sinks.end_now();
         }
         creditor.finish();
+        taker.finish();
         let clean = running.shutdown_after(patience(&node, &why), move || sinks.finish());
         #[cfg(feature = "search")]
         indexer.finish(in_peace);

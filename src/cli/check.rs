@@ -91,6 +91,7 @@ fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn W
     crate::base::disk::outlive_file_limit()?;
     let storage = RocksStorage::open(&settings.store.data_dir, options(settings)).map_err(refused)?;
     let seed = crate::storage::read::meta::<crate::storage::values::Format>(&storage, ()).map_err(refused)?;
+    crate::app::may_be_changed(&storage).map_err(CliError::usage)?;
     let _claim = match seed {
         Some(format) => Some(claim(&settings.warc_dir(), format.seed).map_err(CliError::usage)?),
         None => None,

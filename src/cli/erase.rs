@@ -99,7 +99,9 @@ pub(super) fn failed(error: EraseError) -> CliError {
         (EraseError::Storage(S::NotADataFolder { .. } | S::Version { .. } | S::Locked { .. }), _) => Exit::Usage,
         (EraseError::Storage(e), _) if e.is_broken() => Exit::Disk,
         (EraseError::Warc(W::Unclaimed { .. } | W::Foreign { .. } | W::InUse(_)), _) => Exit::Usage,
-        (EraseError::Host(_) | EraseError::Unclean(_) | EraseError::Another(_), _) => Exit::Usage,
+        (EraseError::Host(_) | EraseError::Unclean(_) | EraseError::Another(_) | EraseError::Share(_), _) => {
+            Exit::Usage
+        }
         _ => Exit::Error,
     };
     CliError { exit, message: error.to_string() }

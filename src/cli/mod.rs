@@ -24,6 +24,8 @@ mod inspect_page;
 mod inspect_sitemap;
 #[cfg(feature = "rocksdb")]
 mod interrupt;
+#[cfg(feature = "rocksdb")]
+mod part;
 mod progress;
 #[cfg(feature = "rocksdb")]
 mod replay;
@@ -68,6 +70,27 @@ use erase::run as erase_host;
 #[cfg(not(feature = "rocksdb"))]
 fn erase_host(_: &args::EraseArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
     Err(CliError::usage("built without RocksDB: there is no data folder to erase in"))
+}
+
+#[cfg(feature = "rocksdb")]
+use part::{links as carry_links, merge as merge_folders, split as split_folder};
+
+#[cfg(not(feature = "rocksdb"))]
+const NO_PARTS: &str = "built without RocksDB: there is no data folder to take apart";
+
+#[cfg(not(feature = "rocksdb"))]
+fn split_folder(_: &args::SplitArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage(NO_PARTS))
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn merge_folders(_: &args::MergeArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage(NO_PARTS))
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn carry_links(_: &args::LinksArgs, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage(NO_PARTS))
 }
 
 #[cfg(feature = "rocksdb")]
@@ -118,6 +141,18 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
         Command::Export(args) => {
             let done = export_folder(&args, rust_log.as_deref(), out);
             in_json(args.json, done, out)
+        }
+        Command::Split(args) => {
+            let done = split_folder(&args, out);
+            in_json(args.both.json, done, out)
+        }
+        Command::Merge(args) => {
+            let done = merge_folders(&args, out);
+            in_json(args.both.json, done, out)
+        }
+        Command::Links(args) => {
+            let done = carry_links(&args, out);
+            in_json(args.both.json, done, out)
         }
         Command::Testweb(args) => crate::testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
         Command::Fetch(args) => fetch::run(&args, out.0), // with --body as it came

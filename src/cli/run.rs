@@ -170,7 +170,11 @@ fn is_usage(error: &RunError) -> bool {
         StartError::Archive(W::InUse { .. } | W::Foreign { .. } | W::Unclaimed { .. }) => true,
         StartError::Archive(W::Io { source, .. }) => refused(source),
         StartError::Memory(_) | StartError::Access(_) | StartError::Source { .. } | StartError::Scope(_) => true,
-        StartError::Allow(_) | StartError::Dns(_) | StartError::Tls(_) | StartError::Words(_) => true,
+        StartError::Allow(_)
+        | StartError::Dns(_)
+        | StartError::Tls(_)
+        | StartError::Words(_)
+        | StartError::Share(_) => true,
         _ => false,
     }
 }

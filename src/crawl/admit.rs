@@ -9,11 +9,12 @@ use crate::base::sync::lock;
 use crate::content::sitemap::{is_announced, is_named_by_seed};
 use crate::crawl::live::Live;
 use crate::domain::found_as::FoundAs;
+use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::url::PageUrl;
-use crate::storage::ledger::{LinkChange, NewUrl, RejectedUrl};
+use crate::storage::ledger::{ForeignUrl, LinkChange, NewUrl, RejectedUrl};
 
 /// Judges found URLs by the rules in force; the seen test comes afterwards.
 pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange {
@@ -22,6 +23,10 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
     let blocks = node.crawl.orders.blocks();
     for new in found {
+        if is_foreign(node, &new.url) {
+            out.foreign.push(ForeignUrl { new, refused: None, units: 0 });
+            continue;
+        }
         if blocks.on(new.url.host()) {
             out.turned.push(RejectedUrl { new, reason: Rejection::Blocked });
             continue;
@@ -39,6 +44,22 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
         }
     }
     out
+}
+
+/// Whether a URL is of another member's host, who judges it: its scope, its orders and its traps are not known here.
+pub fn is_foreign(node: &Node, url: &PageUrl) -> bool {
+    let share = node.crawl.share.as_ref();
+    share.is_some_and(|share| share.foreign(Partition::of_host(url.host())).is_some())
+}
+
+/// URLs that their page says are not to be followed: turned away here, or handed over with that reason.
+pub fn refuse(node: &Node, out: &mut LinkChange, refused: impl IntoIterator<Item = RejectedUrl>) {
+    for RejectedUrl { new, reason } in refused {
+        match is_foreign(node, &new.url) {
+            true => out.foreign.push(ForeignUrl { new, refused: Some(reason), units: 0 }),
+            false => out.turned.push(RejectedUrl { new, reason }),
+        }
+    }
 }
 
 /// As what a URL was found, and where; see [`way`].

@@ -73,6 +73,7 @@ impl Bench {
         let permits = Permits::new(&s.fetch, s.parse_threads(), memory);
         let reserve = Reserve::of(&s.store.data_dir, 0);
         let crawl = Crawl {
+            share: None,
             id,
             orders: Orders::load(&*storage, id, &prints).unwrap(),
             seeds: Seeds::default(),

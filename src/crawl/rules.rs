@@ -115,6 +115,7 @@ impl Rules {
             },
             priorities: node.crawl.live().priorities.clone(),
             credit: self.credit(),
+            share: node.crawl.share.clone(),
         }
     }
 

@@ -18,6 +18,7 @@ use crate::base::time::{UnixMillis, millis};
 use crate::domain::fingerprint::{CrawlId, UrlKey};
 use crate::domain::scope::Scope;
 use crate::domain::traps::Shapes;
+use crate::storage::share::Shared;
 use crate::storage::values::Counters;
 
 /// What the actors of a crawl share.
@@ -32,6 +33,8 @@ pub struct Crawl {
     /// Scope, widened by seed redirects; replaced together with `live`.
     pub scope: RwLock<Scope>,
     pub orders: Orders,
+    /// What is this folder's own, in a crawl in parts.
+    pub share: Shared,
     pub seeds: Seeds,
     pub leases: LeaseTable,
     /// Pages that were in hand when a process ended.

@@ -1,9 +1,11 @@
-//! A data folder at rest: checked and repaired, saved as a checkpoint and put back; what was received from a host erased.
+//! A data folder at rest: checked and repaired, saved as a checkpoint and put back; what was received from a host erased; a crawl taken apart
+//! and put together.
 
 pub mod check;
 pub mod checkpoint;
 #[cfg(feature = "rocksdb")]
 pub mod erase;
+pub mod part;
 
 use std::path::Path;
 

@@ -45,6 +45,7 @@ contract! {
     a_damaged_record_is_an_error_that_names_it;
     commits_not_yet_synced_are_listed_oldest_first;
     counts_of_a_host_come_back;
+    a_range_is_cleared_and_what_stands_before_and_behind_it_stays;
 }
 
 #[cfg(feature = "rocksdb")]
@@ -288,4 +289,25 @@ fn a_batch_knows_its_size() {
     assert_eq!((batch.len(), batch.bytes(), batch.is_empty()), (2, 12, false));
     batch.clear();
     assert_eq!((batch.len(), batch.bytes(), batch.is_empty()), (0, 0, true));
+}
+
+fn a_range_is_cleared_and_what_stands_before_and_behind_it_stays(storage: &dyn Storage) {
+    let key = |partition: u16, n: u16| [partition.to_be_bytes(), n.to_be_bytes()].concat();
+    let mut batch = Batch::new();
+    for (partition, n) in (0..6).flat_map(|partition| (0..700).map(move |n| (partition, n))) {
+        batch.put_raw(Family::Seen, key(partition, n), vec![7; 40]);
+    }
+    batch.put_raw(Family::Queue, key(3, 1), vec![1]);
+    storage.write(&batch).unwrap();
+    storage.flush().unwrap();
+    let before = storage.sequence();
+    let range = KeyRange { from: 2_u16.to_be_bytes().to_vec(), until: 5_u16.to_be_bytes().to_vec() };
+    for _ in 0..2 {
+        storage.clear(Family::Seen, &range).unwrap();
+        let left = storage.scan(Family::Seen, &[], &[], usize::MAX).unwrap();
+        let partitions: Vec<u8> = left.iter().map(|(key, _)| key[1]).collect();
+        assert_eq!(partitions, [[0; 700], [1; 700], [5; 700]].concat());
+    }
+    assert!(storage.sequence() > before, "a filter of the time before must not be believed");
+    assert_eq!(storage.scan(Family::Queue, &[], &[], 9).unwrap().len(), 1);
 }

@@ -11,6 +11,7 @@
 //! | [`feed`] | what became of each page, as it is read |
 //! | [`folder`] | the data folder's marker |
 //! | [`format`](mod@format) | version and seed inside the database |
+//! | [`share`] | which partitions are this folder's own, in a crawl in parts |
 //! | [`memory`] | the twin in memory, for tests and dry runs |
 //! | `rocks` | RocksDB (feature `rocksdb`) |
 //!
@@ -32,6 +33,7 @@ pub mod read;
 #[cfg(feature = "rocksdb")]
 pub mod rocks;
 pub mod schema;
+pub mod share;
 pub mod tables;
 pub mod txn;
 pub mod values;
@@ -48,6 +50,9 @@ pub use schema::{FORMAT_VERSION, Family};
 
 /// A record as stored: key, value.
 pub type Pair = (Vec<u8>, Vec<u8>);
+
+/// Records removed in one batch, where the engine has no better way.
+const CLEARED: usize = 1_000;
 
 /// What storage says of itself. Bytes, or counts of things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,6 +120,22 @@ pub trait Storage: Send + Sync {
     fn checkpoint(&self, dir: &std::path::Path) -> Result<(), StorageError> {
         let _ = dir;
         Err(StorageError::NoCheckpoint)
+    }
+
+    /// Removes all records of a range, and gives back their room. Not atomic: it is done again after a kill.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    fn clear(&self, family: Family, range: &keys::KeyRange) -> Result<(), StorageError> {
+        loop {
+            let found = self.scan(family, &range.from, &range.until, CLEARED)?;
+            if found.is_empty() {
+                return Ok(());
+            }
+            let mut batch = Batch::new();
+            found.into_iter().for_each(|(key, _)| batch.delete_raw(family, key));
+            self.write(&batch)?;
+        }
     }
 
     /// Makes writes possible again after one has failed; true when that needed something. What the failed batch became is to

@@ -1,7 +1,7 @@
 //! All column families in one list, and the version of what is on disk.
 
 /// The version of keys and values on disk. A data folder of another version is refused, never guessed at.
-pub const FORMAT_VERSION: u32 = 10;
+pub const FORMAT_VERSION: u32 = 11;
 
 /// Declares the families with their name on disk and what they hold.
 macro_rules! families {
@@ -67,8 +67,22 @@ families! {
     Notes = "notes";
     /// What became of each page, in the order of the commits: for whoever takes the pages on.
     Feed = "feed";
+    /// Links to hosts of other members, until these have them; and links from others until they are taken in.
+    Outbox = "outbox";
     /// Single records of the whole folder.
     Meta = "meta";
+}
+
+impl Family {
+    /// Whether its keys begin with the partition.
+    pub const fn is_led(self) -> bool {
+        !matches!(self, Self::Content | Self::Notes | Self::Feed | Self::Outbox | Self::Meta)
+    }
+
+    /// Those whose records move with their partition. What was said of seeds stays too: URLs of others go back to them.
+    pub fn moving() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|family| family.is_led() && *family != Self::Seeds)
+    }
 }
 
 impl std::fmt::Display for Family {

@@ -2,12 +2,12 @@
 
 use super::keys::{
     ContentKey, CreditKey, DueKey, FeedKey, HostAt, HostCrawl, Key, MetaKey, NearKey, NearMemberKey, NoteKey, PageKey,
-    ParkedKey, QueueKey, RejectedKey, RobotsKey, SeenKey, VisitHostKey, VisitKey, WaitingKey,
+    ParkedKey, QueueKey, RejectedKey, RobotsKey, RowKey, SeenKey, VisitHostKey, VisitKey, WaitingKey,
 };
 use super::schema::Family;
 use super::values::{
-    self, CardSettings, ClockState, Consumers, Counters, CreditState, FeedLog, FileLengths, Format, JoinedHost,
-    LiveSettings, OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
+    self, CardSettings, ClockState, Consumers, Counters, CreditState, FeedLog, FileLengths, Format, Handed, JoinedHost,
+    LiveSettings, Membership, OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
 
@@ -58,6 +58,7 @@ tables! {
     Credit: CreditKey => values::CreditValue;
     Notes: NoteKey => values::NoteValue;
     Feed: FeedKey => values::FeedEntry;
+    Outbox: RowKey => values::OutboxRow;
 }
 
 /// A single record of the whole folder, or one for each of a kind.
@@ -87,6 +88,8 @@ meta_records! {
     FeedLog(()) => |()| MetaKey::Feed;
     Consumers(()) => |()| MetaKey::Consumers;
     CardSettings(()) => |()| MetaKey::Cards;
+    Membership(()) => |()| MetaKey::Member;
+    Handed(()) => |()| MetaKey::Handed;
     Counters(CrawlId) => MetaKey::Counters;
     CreditState(CrawlId) => MetaKey::Credit;
     JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);

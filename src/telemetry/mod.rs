@@ -17,5 +17,5 @@ pub use attempts::{Attempt, Attempts};
 pub use events::{Events, StateChange};
 pub use metrics::{ActorKind, Metrics, Phase};
 pub use process::ProcessCollector;
-pub use status::{HeldBack, HeldShapeView, HostsOrdered, State, StatusSnapshot};
+pub use status::{HeldBack, HeldShapeView, HostsOrdered, MemberView, OutboxView, State, StatusSnapshot};
 pub use trouble::{Trouble, Troubles};

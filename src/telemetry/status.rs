@@ -90,6 +90,9 @@ pub struct StatusSnapshot {
     /// Link credit, where `frontier.credit` is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credit: Option<CreditSums>,
+    /// Which member of a crawl in parts this is; none when it has the whole crawl.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<MemberView>,
     /// Requests in flight.
     pub in_flight: u64,
     /// Page permits withheld because memory is short.
@@ -144,6 +147,30 @@ pub struct CreditSums {
     pub rounds: u64,
     /// URLs that moved up.
     pub moved: u64,
+}
+
+/// A member of a crawl in parts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct MemberView {
+    /// Its name.
+    pub name: String,
+    /// Partitions that are its own, of 1,024.
+    pub partitions: u64,
+    /// What it has for other members.
+    pub outbox: Vec<OutboxView>,
+}
+
+/// Links that a member has for another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct OutboxView {
+    /// For whom.
+    pub to: String,
+    /// Rows that are kept.
+    pub rows: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Links in them.
+    pub links: u64,
 }
 
 /// URLs held back.

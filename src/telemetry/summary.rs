@@ -47,6 +47,13 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     rows.extend(s.troubles.iter().filter(|(reason, _)| !has_its_own(reason)).map(|(reason, trouble)| {
         (format!("  trouble {reason}"), format!("{}, such as {}", trouble.count, trouble.example))
     }));
+    if let Some(member) = &s.member {
+        rows.push(("member".to_owned(), format!("{}, with {} of 1024 partitions", member.name, member.partitions)));
+        rows.extend(member.outbox.iter().map(|out| {
+            let kept = format!("{} in {} rows ({})", out.links, out.rows, human_size(out.bytes));
+            (format!("  links for {}", out.to), kept)
+        }));
+    }
     if !s.warc_dir.is_empty() {
         rows.push(("WARC files".to_owned(), s.warc_dir.clone()));
     }

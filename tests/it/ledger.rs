@@ -99,6 +99,7 @@ fn rules(order: Order) -> LedgerRules {
         refresh: Refresh { cycle: "1h".parse().unwrap(), ..Refresh::default() }, // each done page has its row, never due here
         priorities: Arc::default(),
         credit: (order == Order::Best).then(CreditRules::default),
+        share: None,
     }
 }
 

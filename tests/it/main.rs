@@ -103,6 +103,8 @@ mod sinks;
 mod site;
 mod sitemaps;
 mod spellings;
+#[cfg(all(feature = "rocksdb", feature = "faults"))]
+mod split;
 #[cfg(all(feature = "cluster", feature = "rocksdb", feature = "faults"))]
 mod standby;
 mod support;

@@ -89,6 +89,12 @@ fn view(node: &Node, target: &Target, record: &Record, given_up: Option<u64>) ->
     }
 }
 
+/// The member whose host it is of, when that is not this one.
+fn foreign(node: &Node, target: &Target) -> Option<String> {
+    let share = node.crawl.share.as_ref()?;
+    share.foreign(target.key.partition).map(|member| share.name_of(member))
+}
+
 fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
     let Typed { target, text, assumed } = &typed;
     let now = node.clock.now();
@@ -125,7 +131,12 @@ fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
         schedule: schedule::of(node, target.key)?,
     };
     let date = node.clock.date();
-    explanation.answer = answer(&explanation, date);
+    explanation.answer = match foreign(node, target) {
+        Some(member) => {
+            format!("Its host belongs to member {member} of this crawl, who judges and fetches it: ask there.")
+        }
+        None => answer(&explanation, date),
+    };
     explanation.facts = deciding(&explanation, date);
     Ok(explanation)
 }

@@ -5,6 +5,7 @@ mod ctl;
 mod export;
 mod index;
 mod inspect;
+mod part;
 mod search;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub use export::ExportArgs;
 pub(super) use export::formats;
 pub use index::{IndexArgs, IndexCommand};
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
+pub use part::{BothArgs, LinksArgs, LinksCommand, MergeArgs, SplitArgs};
 pub use search::{SearchArgs, Wanted};
 
 use super::diff::Which;
@@ -59,6 +61,12 @@ pub enum Command {
     Check(Box<FolderArgs>),
     /// Erase everything that was received from a host, in a data folder at rest, and write a certificate of it
     Erase(Box<EraseArgs>),
+    /// Take a crawl at rest apart: some of its hosts become a data folder that goes on by itself
+    Split(SplitArgs),
+    /// Put two parts of a crawl at rest together again
+    Merge(MergeArgs),
+    /// What parts of a crawl found for each other, carried in files
+    Links(LinksArgs),
     /// Write the pages of a data folder at rest in a form that others read (a running crawl: ctl export)
     Export(Box<ExportArgs>),
     /// Show what changed between two captures of a page, of a crawl at rest

@@ -22,6 +22,8 @@ impl Deduper {
     pub(super) fn hop_of(&self, links: &LinkChange, lease: &Lease) -> Option<Hop> {
         let is_hop = |new: &NewUrl| new.hops > lease.entry.hops;
         let taken = links.new.iter().find(|new| is_hop(new)).map(|new| Hop { url: new.url.clone(), refused: None });
+        let abroad = || links.foreign.iter().map(|foreign| &foreign.new).find(|new| is_hop(new));
+        let taken = taken.or_else(|| abroad().map(|new| Hop { url: new.url.clone(), refused: None }));
         taken.or_else(|| {
             let turned = links.turned.iter().find(|turned| is_hop(&turned.new))?;
             Some(Hop { url: turned.new.url.clone(), refused: Some(admit::why(&self.node, turned)) })

@@ -13,6 +13,7 @@ mod outbox;
 mod popular;
 mod requests;
 mod seen;
+mod taking;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,7 @@ pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
 use outbox::Outbox;
 use popular::Popular;
 pub use requests::Readmit;
+pub use taking::TakeIn;
 
 /// Links of a page in one change at most: half of what the Store puts into one batch.
 const CHUNK: usize = 4_096;
@@ -57,6 +59,8 @@ pub struct Deduper {
     node: Arc<Node>,
     filter: SeenFilter,
     popular: Popular,
+    /// URLs of other members' hosts that were handed over, or are about to be: as the marks, they go with the epoch.
+    abroad: Popular,
     /// New URLs of pages not committed yet.
     pending: KeyMap<UrlKey, seen::Pending>,
     pending_contents: KeyMap<ContentDigest, ContentValue>,
@@ -92,6 +96,7 @@ impl Deduper {
         Self {
             filter: SeenFilter::open(&node),
             popular: Popular::default(),
+            abroad: Popular::default(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
             pending_near: KeyMap::default(),
@@ -110,6 +115,7 @@ impl Deduper {
         if now != self.generation {
             self.generation = now;
             self.popular = Popular::default();
+            self.abroad = Popular::default();
         }
     }
 
@@ -119,10 +125,11 @@ impl Deduper {
         if links.generation == 0 || links.generation == self.generation {
             return links;
         }
-        let LinkChange { new, turned, .. } = links;
+        let LinkChange { new, turned, foreign, .. } = links;
         let (kept, again): (Vec<_>, Vec<_>) = turned.into_iter().partition(|t| t.reason.is_of_sitemaps());
         let mut links = admit(&self.node, new.into_iter().chain(again.into_iter().map(|t| t.new)));
         links.turned.extend(kept);
+        links.foreign.extend(foreign);
         links
     }
 
@@ -140,6 +147,7 @@ impl Deduper {
             self.pending.clear();
             self.pending_contents.clear();
             self.pending_near.clear();
+            self.abroad = Popular::default();
             self.popular = Popular::default(); // the database may have been opened again, and lack what was read then
             self.epoch = now;
         }

@@ -126,5 +126,6 @@ pub(super) fn not_followed(mut links: LinkChange, lease: &Lease) -> LinkChange {
     links.new = new;
     let reason = Rejection::NearDuplicate;
     links.turned.extend(turned.into_iter().map(|new| RejectedUrl { new, reason }));
+    links.foreign.iter_mut().filter(|f| f.refused.is_none() && !stays(&f.new)).for_each(|f| f.refused = Some(reason));
     links
 }

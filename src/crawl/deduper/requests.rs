@@ -107,7 +107,11 @@ impl Handles<Inject> for Deduper {
         let above = if self.node.crawl.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
         let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
         let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..NewUrl::seed(url) });
-        let judged = admit(&self.node, seeds.chain(above));
+        let mut judged = admit(&self.node, seeds.chain(above));
+        if let Err(e) = self.not_told_abroad(&mut judged, &said) {
+            return self.failed(&e);
+        }
+        let abroad = judged.foreign.iter().filter(|foreign| foreign.new.seed).count() as u64;
         let mut report = SeedReport::default();
         for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
             let (url, reason) = (turned.new.url.to_string(), why(&self.node, turned));
@@ -119,7 +123,7 @@ impl Handles<Inject> for Deduper {
             Ok(links) => LinkChange { seeds: said, ..links },
             Err(e) => return self.failed(&e),
         };
-        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64;
+        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64 + abroad;
         report.known = asked.saturating_sub(report.accepted + report.rejected.len() as u64);
         let hook = reply.map(|reply| Box::new(move || drop(reply.send(report))) as Box<dyn FnOnce() + Send>);
         self.send(Commit { reply: hook, ..self.commit(Change::Links(Box::new(links))) }, ctx);

@@ -38,7 +38,7 @@ struct Candidate {
 impl Deduper {
     /// Splits judged URLs, found on a page or otherwise, into what the commit must do about them; known ones are left out.
     pub(super) fn unseen(&mut self, judged: LinkChange, mut finder: Option<&mut Finder>) -> Result<LinkChange> {
-        let LinkChange { new, turned, .. } = judged;
+        let LinkChange { new, turned, foreign, .. } = judged;
         let most = self.node.crawl.live().settings.max_depth();
         self.max_depth = most;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
@@ -62,7 +62,11 @@ impl Deduper {
             candidates.iter().filter(|c| self.filter.may_contain(&c.key.url)).map(|c| c.key).collect();
         let states = read::seen_states(&*self.node.storage, &asked)?;
         let mut known = asked.into_iter().zip(states).peekable();
-        let mut out = LinkChange { too_deep, linked, ..LinkChange::default() };
+        let foreign = self.news_abroad(foreign);
+        if let Some(finder) = &mut finder {
+            foreign.iter().filter(|f| f.refused.is_none()).for_each(|_| finder.leads_abroad());
+        }
+        let mut out = LinkChange { too_deep, linked, foreign, ..LinkChange::default() };
         for candidate in candidates {
             let state = match known.peek() {
                 Some((key, _)) if *key == candidate.key => known.next().and_then(|(_, state)| state),

@@ -122,6 +122,9 @@ impl Node {
         let consumers: Consumers = read::meta(&*self.storage, ()).ok().flatten().unwrap_or_default();
         let unread = consumers.held_after().map_or(0, |after| shown.saturating_sub(after));
         self.telemetry.metrics.feed(shown, unread);
+        for outbox in status.member.iter().flat_map(|member| &member.outbox) {
+            self.telemetry.metrics.outbox(&outbox.to, outbox.bytes);
+        }
         #[cfg(feature = "search")]
         if let Some(reader) = self.index.reader() {
             let told = self.index.told();

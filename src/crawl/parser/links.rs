@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::sitemap;
 use crate::content::html::{LinkKind, Page};
 use crate::content::modules::{FoundLink, HeaderDirectives, leads};
-use crate::crawl::admit::admit;
+use crate::crawl::admit::{admit, is_foreign, refuse as refuse_all};
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
 use crate::crawl::parser::inspect::{Redirect, RedirectKind};
@@ -92,7 +92,8 @@ pub(super) fn found<'p>(
         found.extend(sitemaps);
     }
     let mut change = admit(node, found);
-    change.turned.extend(not_followed(node, &known, unfollowed));
+    let unfollowed = not_followed(node, &known, unfollowed);
+    refuse_all(node, &mut change, unfollowed);
     Found { change, outlinks, refused }
 }
 
@@ -128,7 +129,8 @@ fn is_redirect(node: &Node, lease: &Lease, onward: &Redirect, page: Option<&Page
 fn not_followed(node: &Node, known: &KeySet<UrlKey>, mut unfollowed: Vec<NewUrl>) -> impl Iterator<Item = RejectedUrl> {
     unfollowed.retain(|new| !known.contains(&node.prints.url(&new.url)));
     let judged = admit(node, unfollowed);
-    let nofollow = judged.new.into_iter().map(|new| RejectedUrl { new, reason: Rejection::Nofollow });
+    let foreign = judged.foreign.into_iter().map(|foreign| foreign.new);
+    let nofollow = judged.new.into_iter().chain(foreign).map(|new| RejectedUrl { new, reason: Rejection::Nofollow });
     judged.turned.into_iter().chain(nofollow)
 }
 
@@ -261,7 +263,7 @@ pub(super) fn reach(node: &Node, lease: &Lease) -> Reach {
 
 /// Where an answer leads at once: a new URL of the same depth, one hop further, through every check. A seed's joins the scope.
 fn hop(node: &Node, lease: &Lease, Reach { depth, limit }: Reach, to: &PageUrl) -> NewUrl {
-    if lease.entry.seed {
+    if lease.entry.seed && !is_foreign(node, to) {
         join_scope(node, to, &lease.url);
     }
     let via = Some(Arc::from(lease.url.as_str()));

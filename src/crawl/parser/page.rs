@@ -71,7 +71,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         how: how(&verdict),
         remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, (&onward, found.refused)) },
         payload_digest: payload.0,
-        out_links: u32::try_from(change.new.len() + change.turned.len()).unwrap_or(u32::MAX),
+        out_links: u32::try_from(change.new.len() + change.turned.len() + change.foreign.len()).unwrap_or(u32::MAX),
         ..record(&lease, begun, &fetched, &looked)
     };
     record = after(last.as_deref(), record);

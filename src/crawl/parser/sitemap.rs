@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::links::{Found, refuse};
 use crate::content::html::Page;
 use crate::content::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
-use crate::crawl::admit::admit;
+use crate::crawl::admit::{admit, refuse as refuse_all};
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
 use crate::domain::fingerprint::KeySet;
@@ -47,8 +47,9 @@ pub(super) fn found(
         }
     }
     let mut links = admit(node, next.into_iter().chain(chosen.new));
-    links.turned.extend(chosen.turned);
-    let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str().to_owned());
+    refuse_all(node, &mut links, chosen.turned);
+    let all = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).chain(links.foreign.iter().map(|f| &f.new));
+    let urls = all.map(|new| new.url.as_str().to_owned());
     let outlinks = urls.map(|url| Outlink { url: url.into(), hop: 'M', context: "sitemap/loc", text: "" }).collect();
     Found { change: links, outlinks, refused }
 }

@@ -10,6 +10,7 @@ use super::pacers::Place;
 use super::robots::RobotsUnreachable;
 use crate::base::clock::Stopwatch;
 use crate::base::time::UnixMillis;
+use crate::crawl::admit::is_foreign;
 use crate::crawl::fetcher::{FetchPurpose, Report, ending_of};
 use crate::crawl::lease::Lease;
 use crate::crawl::slot::Pacer;
@@ -50,6 +51,9 @@ impl Lane {
         let known = || node.net.targets.known(url, node.clock.now(), node.crawl.rules.robots.max_age);
         if node.crawl.orders.blocks().on(url.host()) {
             return Some(Report::fault(Failure::AddressRefused));
+        }
+        if is_foreign(node, url) {
+            return Some(Report::fault(Failure::RobotsUnreachable)); // requests to that host are its owner's (I12)
         }
         if let Some(report) = known() {
             return Some(report);

@@ -118,10 +118,12 @@ fn links_of(change: &Change) -> u64 {
         Change::Settle(piece) => return piece.arrivals.len() as u64,
         Change::Page(page) => &page.links,
         Change::Links(links) => links,
+        Change::TakeIn(taken) => &taken.links,
         Change::Robots { sitemaps, .. } => sitemaps,
         _ => return 0,
     };
-    (links.new.len() + links.turned.len() + links.readmitted.len() + links.nearer.len() + links.again.len()) as u64
+    let known = links.readmitted.len() + links.nearer.len() + links.again.len();
+    (links.new.len() + links.turned.len() + links.foreign.len() + known) as u64
 }
 
 #[cfg(test)]

@@ -348,6 +348,7 @@ impl Written {
         for commit in &group {
             let links = match &commit.change {
                 Change::Links(links) => links,
+                Change::TakeIn(taken) => &taken.links,
                 Change::Page(page) => &page.links,
                 _ => continue,
             };

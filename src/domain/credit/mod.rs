@@ -110,7 +110,7 @@ impl Parted {
 /// What all hold together, and what it must add up to (I11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sums {
-    /// Units that seeds brought.
+    /// Units that seeds brought; less what went to other members, and with what came from them.
     pub issued: u128,
     /// In the accounts of pages.
     pub accounts: u128,
@@ -146,6 +146,18 @@ impl Sums {
         self.lambda += lambda;
         self.notes += credit - lambda;
         share
+    }
+
+    /// Units in notes go to another member of the crawl: they are no concern of this one any more.
+    pub fn leave(&mut self, units: u128) {
+        self.notes -= units;
+        self.issued -= units;
+    }
+
+    /// Units come from another member, in notes.
+    pub fn come(&mut self, units: u128) {
+        self.notes += units;
+        self.issued += units;
     }
 
     /// A share arrives; without an account, with lambda.

@@ -86,7 +86,7 @@ fn says(newest: &FeedEntry, now: &FeedEntry) -> bool {
 }
 
 /// What would be told of a finished page now. `known`: something was told of it before.
-fn entry_of(page: SeenKey, state: &UrlState, known: bool) -> Option<FeedEntry> {
+pub(in crate::recovery) fn entry_of(page: SeenKey, state: &UrlState, known: bool) -> Option<FeedEntry> {
     let (kind, captured, why) = match *state {
         UrlState::Done { captured, how: DoneKind::Redirect, .. } => (Visit::Redirect, Some(captured), None),
         UrlState::Done { captured, .. } if known => (Visit::Changed, Some(captured), None),

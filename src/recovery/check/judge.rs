@@ -202,6 +202,12 @@ impl Totals {
         self.place(&place);
     }
 
+    /// A host, by its counts as they are stored.
+    pub fn counts(&mut self, stored: &HostCounts) {
+        self.counters.frontier.change(&FrontierCounts::of(stored), &FrontierCounts::default());
+        self.place(&stored.place);
+    }
+
     fn place(&mut self, place: &Place) {
         match place {
             Place::None | Place::Held => {}

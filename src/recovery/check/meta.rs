@@ -10,9 +10,9 @@ use crate::storage::error::hex;
 use crate::storage::keys::{HostAt, Key, MetaKey, SeenKey, after};
 use crate::storage::tables::{Content, Failed, HostState, Nearer, Pages, Robots, Seeds, Seen, Sitemaps};
 use crate::storage::values::{
-    CardSettings, ClockState, Consumers, Counters, CreditState, FailedValue, FeedLog, FileLengths, Format, JoinedHost,
-    LiveSettings, OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage, UrlState, Value,
-    ValueError,
+    CardSettings, ClockState, Consumers, Counters, CreditState, FailedValue, FeedLog, FileLengths, Format, Handed,
+    JoinedHost, LiveSettings, Membership, OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage,
+    UrlState, Value, ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -51,6 +51,8 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
         MetaKey::Feed => good::<FeedLog>(bytes),
         MetaKey::Consumers => good::<Consumers>(bytes),
         MetaKey::Cards => good::<CardSettings>(bytes),
+        MetaKey::Member => good::<Membership>(bytes),
+        MetaKey::Handed => good::<Handed>(bytes),
         MetaKey::Lines(_) => good::<UnsyncedLines>(bytes),
         MetaKey::Unsynced(_) => good::<Unsynced>(bytes),
     };

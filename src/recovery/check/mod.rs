@@ -9,6 +9,7 @@
 //! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps, better ways that wait |
 //! | `near` | near-duplicates: leaders, members |
 //! | `files`, `archive` | WARC and CDXJ |
+//! | `parts` | what is another member's, and links that members have for each other |
 //! | `credit` | accounts, purses and notes of link credit, recounted to the unit |
 //! | `feed` | entries of the feed, finished pages that have none |
 //! | `derived` | what is made of the feed |
@@ -25,14 +26,15 @@
 mod archive;
 mod credit;
 mod derived;
-mod feed;
+pub(in crate::recovery) mod feed;
 mod files;
 mod hosts;
-mod judge;
+pub(in crate::recovery) mod judge;
 mod lines;
 mod lost;
 mod meta;
 mod near;
+mod parts;
 mod pass;
 mod queue;
 mod report;
@@ -168,6 +170,7 @@ impl Check {
         meta::contents(pass)?;
         meta::seeds(pass)?;
         credit::credit(pass)?;
+        parts::parts(pass)?;
         feed::feed(pass)?;
         derived::derived(pass, &self.derived)?;
         archive::archive(pass)?;

@@ -77,6 +77,11 @@ rows! {
         NoteSettled = "note_settled", "I11", "a note of credit that was settled, or that no number was given to yet",
             "begins credit anew";
         AccountStray = "account_stray", "I11", "an account of credit that is not as its URL stands", "begins credit anew";
+        ForeignRow = "foreign_row", "I14", "a record of a partition that is another member's",
+            "removes all that this family has of that partition";
+        OutboxRow = "outbox_row", "I13", "a row of links for another member, or from one, that cannot be read", "removes it";
+        OutboxCounts = "outbox_counts", "I13", "what is counted of rows of links, which a recount does not confirm",
+            "writes the recount";
         SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
         Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
         NextNumber = "next_number", "I2", "the next number for a queue entry, a commit or an entry of the feed was given out already",
@@ -119,6 +124,9 @@ rows! {
              offset that its index names";
         IndexOfBefore = "index_of_before",
             "an index of pages of before a checkpoint was put back: the next start that is to have one, or `lycosa index build`, makes it anew";
+        UnderWay = "under_way",
+            "a split or a merge of this folder did not come to its end: `lycosa run` names the command that goes on with it";
+        Merged = "merged", "the folder was merged into that member, who has all that was in it: it can be removed";
         OldLine = "old_line",
             "an earlier line of crawl.jsonl: its URL was fetched again since, or is not finished now, as after a power failure";
         NotKept = "not_kept", "a rejected URL that is not kept in full (scope.record_rejected = false)";
@@ -257,6 +265,8 @@ mod tests {
         assert_eq!(names.len(), Fault::ALL.len());
         let manual = include_str!("../../../docs/operations.md");
         assert!(names.iter().all(|name| manual.contains(&format!("`{name}`"))), "docs/operations.md lists every fault");
-        assert!(Fault::ALL.iter().all(|f| ["I2", "I3", "I8", "I9", "I10", "I11"].contains(&f.invariant())));
+        assert!(
+            Fault::ALL.iter().all(|f| ["I2", "I3", "I8", "I9", "I10", "I11", "I13", "I14"].contains(&f.invariant()))
+        );
     }
 }

@@ -124,7 +124,7 @@ fn of_the_crawl(family: Family, key: &[u8]) -> bool {
         Family::Notes => 0,
         Family::Due | Family::Sitemaps => 18,
         Family::HostState | Family::Waiting | Family::Parked | Family::Content | Family::Robots => return true,
-        Family::VisitHosts | Family::Near | Family::Feed | Family::Meta => return true,
+        Family::VisitHosts | Family::Near | Family::Feed | Family::Outbox | Family::Meta => return true,
     };
     key.get(at..).is_some_and(|rest| rest.starts_with(&CrawlId::default().0.to_be_bytes()))
 }

@@ -87,7 +87,7 @@ pub fn what_is(host: &Host, family: Family, key: &[u8], value: &[u8]) -> Is {
                 .is_ok_and(|state| state.pace.is_empty() && state.rate == Rate::default() && !state.orders.is_empty());
             return if bare { Is::Order } else { Is::Own };
         }
-        Family::HostState => false,
+        Family::HostState | Family::Outbox => false, // links to others are packed together
         Family::Waiting => WaitingKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
         Family::Parked | Family::VisitHosts => ParkedKey::decode(key).is_ok_and(|key| key.host_at() == host.at),
         Family::Due | Family::Sitemaps => DueKey::decode(key).is_ok_and(|key| host.is_at(key.partition, key.host)),

@@ -49,6 +49,8 @@ pub enum EraseError {
         "nothing of {host} is in {}, and it is not blocked there: nothing was changed; name the host as `lycosa ctl hosts` does", data.display()
     )]
     Nothing { host: String, data: PathBuf },
+    #[error(transparent)]
+    Share(#[from] crate::storage::share::ShareError),
     #[error("interrupted between two steps; give the same command again: it goes on")]
     Interrupted,
     /// A fault the tests asked for.

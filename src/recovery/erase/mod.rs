@@ -39,6 +39,7 @@ use crate::domain::rank::Ranker;
 use crate::domain::refresh::Refresh;
 use crate::recovery::checkpoint::{Shelf, files, swap, uploads};
 use crate::storage::ledger::LedgerRules;
+use crate::storage::share::Share;
 use crate::storage::values::{Counters, CreditState, FileLengths, Format, RunState};
 use crate::storage::{RocksStorage, Storage, read};
 use crate::warc::archive::ArchiveSettings;
@@ -224,6 +225,7 @@ impl Erase {
             refresh: Refresh::default(),
             priorities: Arc::default(),
             credit: credit.map(|state| CreditRules { dividend: state.dividend, ..CreditRules::default() }),
+            share: Share::load(storage)?.map(Arc::new),
         })
     }
 }

@@ -31,6 +31,10 @@ pub enum MetaKey {
     Credit(CrawlId),
     /// What cards of pages were made by.
     Cards,
+    /// Which member of a crawl in parts this folder is.
+    Member,
+    /// What it has for others, and from them.
+    Handed,
     /// Pages committed since the last barrier, one record a commit.
     Unsynced(u64),
     /// Lines of `crawl.jsonl` written since the last barrier, one record a commit.
@@ -48,6 +52,8 @@ const SETTINGS: &str = "settings";
 const FEED: &str = "feed";
 const CONSUMERS: &str = "consumers";
 const CARDS: &str = "cards";
+const MEMBER: &str = "member";
+const HANDED: &str = "handed";
 const CREDIT: &str = "credit/";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
@@ -68,6 +74,8 @@ impl Key for MetaKey {
             Self::Feed => FEED.into(),
             Self::Consumers => CONSUMERS.into(),
             Self::Cards => CARDS.into(),
+            Self::Member => MEMBER.into(),
+            Self::Handed => HANDED.into(),
             Self::Credit(crawl) => format!("{CREDIT}{:04x}", crawl.0).into_bytes(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
@@ -85,6 +93,8 @@ impl Key for MetaKey {
             FEED => Self::Feed,
             CONSUMERS => Self::Consumers,
             CARDS => Self::Cards,
+            MEMBER => Self::Member,
+            HANDED => Self::Handed,
             _ => numbered(name).ok_or(KeyError::Name)?,
         };
         // `from_str_radix` takes more spellings than we write.

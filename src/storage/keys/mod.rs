@@ -9,6 +9,7 @@ mod tests;
 use std::cmp::Reverse;
 
 use crate::base::time::UnixMillis;
+use crate::domain::cluster::map::MemberId;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use crate::domain::host::registrable_domain;
 use crate::domain::near::{Band, Sketch, TABLES};
@@ -243,6 +244,16 @@ fixed_key! {
     NoteKey {
         crawl: CrawlId,
         /// In the order of the commits.
+        number: u64,
+    }
+}
+
+fixed_key! {
+    /// `outbox`: a row of links that one member has for another.
+    RowKey {
+        from: MemberId,
+        to: MemberId,
+        /// From 1 on, without a gap.
         number: u64,
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::base::time::UnixMillis;
+use crate::domain::cluster::map::MemberId;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::partition::Partition;
 use crate::domain::url::Scheme;
@@ -47,7 +48,8 @@ macro_rules! wrapped {
         }
     )*};
 }
-wrapped!(Partition(u16), CrawlId(u16), HostKey([u8; 8]), UrlKey([u8; 12]), ContentDigest([u8; 16]), UnixMillis(u64));
+wrapped!(Partition(u16), MemberId(u16), CrawlId(u16), HostKey([u8; 8]), UrlKey([u8; 12]));
+wrapped!(ContentDigest([u8; 16]), UnixMillis(u64));
 
 impl<const N: usize> Part for [u8; N] {
     const WIDTH: usize = N;

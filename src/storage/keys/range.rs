@@ -2,7 +2,7 @@
 
 use super::{FeedKey, HostAt, HostCrawl, Key, NearKey, SeenKey};
 use crate::base::time::UnixMillis;
-use crate::domain::partition::Partition;
+use crate::domain::partition::{Partition, PartitionSet};
 
 /// From the first key included to the first key excluded; an empty `until` means "to the end of the family".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +25,23 @@ impl KeyRange {
         Self { from: Vec::new(), until: Vec::new() }
     }
 
-    /// Every key of a partition (all families but `content`, `feed` and `meta`).
+    /// Every key of a partition, in families that are led by it.
     pub fn partition(partition: Partition) -> Self {
         Self::prefix(partition.0.to_be_bytes().to_vec())
+    }
+
+    /// Every key of some partitions, a range for each row of neighbours.
+    pub fn partitions(set: &PartitionSet) -> Vec<Self> {
+        let mut ranges: Vec<Self> = Vec::new();
+        for partition in set.iter() {
+            // Not the successor of the prefix, which may be shorter: neighbours must meet.
+            let (from, until) = (partition.0.to_be_bytes().to_vec(), (partition.0 + 1).to_be_bytes().to_vec());
+            match ranges.last_mut().filter(|last| last.until == from) {
+                Some(last) => last.until = until,
+                None => ranges.push(Self { from, until }),
+            }
+        }
+        ranges
     }
 
     /// A host's keys (`host_state`, `host_counts`, `queue`, `seen`, `pages`, `rejected`, `failed`, `robots`).

@@ -49,6 +49,8 @@ proptest! {
         check_key(seen_a.page(UnixMillis(a.5)), seen_b.page(UnixMillis(b.5)))?;
         check_key(at_a.robots(scheme(a), a.2), at_b.robots(scheme(b), b.2))?;
         check_key(FeedKey { number: a.5 }, FeedKey { number: b.5 })?;
+        let row = |raw: Raw| RowKey { from: MemberId(raw.0), to: MemberId(raw.2), number: raw.5 };
+        check_key(row(a), row(b))?;
     }
 
     #[test]
@@ -68,6 +70,7 @@ proptest! {
         same::<SeenKey>(&bytes)?;
         same::<PageKey>(&bytes)?;
         same::<RobotsKey>(&bytes)?;
+        same::<RowKey>(&bytes)?;
         same::<ContentKey>(&bytes)?;
         same::<FeedKey>(&bytes)?;
         same::<MetaKey>(&bytes)?;

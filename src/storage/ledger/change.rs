@@ -16,9 +16,10 @@ use crate::domain::refresh::Refresh;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::domain::visit::Visit;
-use crate::storage::keys::{DueKey, HostAt, PageKey, QueueKey, RobotsKey, SeenKey, VisitHostKey};
+use crate::storage::keys::{DueKey, HostAt, PageKey, QueueKey, RobotsKey, RowKey, SeenKey, VisitHostKey};
 use crate::storage::values::{
-    Consumer, ContentValue, DoneKind, LiveSettings, NoteHost, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
+    Consumer, ContentValue, DoneKind, HandedLink, LiveSettings, NoteHost, PageRecord, Place, RobotsValue, SeedValue,
+    UnsyncedPage,
 };
 
 /// A URL found new, with what it needs to be fetched.
@@ -105,6 +106,69 @@ pub struct RejectedUrl {
     pub reason: Rejection,
 }
 
+/// A URL of another member's host: its owner judges it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignUrl {
+    /// The URL.
+    pub new: NewUrl,
+    /// Why its page says that it is not to be followed.
+    pub refused: Option<Rejection>,
+    /// Link credit that came along with it.
+    pub units: u128,
+}
+
+impl ForeignUrl {
+    /// As it is handed over.
+    pub fn handed(&self) -> HandedLink {
+        let (new, text) = (&self.new, |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned));
+        HandedLink {
+            url: new.url.as_str().to_owned(),
+            spelling: new.url.spelling().map(str::to_owned),
+            depth: new.depth,
+            limit: new.limit,
+            hops: new.hops,
+            seed: new.seed,
+            via: text(&new.via),
+            origin: text(&new.origin),
+            found: new.found,
+            priority: new.priority,
+            last: new.is_last(),
+            lastmod: new.lastmod,
+            refused: self.refused,
+            units: self.units,
+        }
+    }
+
+    /// As it came from another member; none when its text is no URL.
+    pub fn of(link: HandedLink) -> Option<Self> {
+        let url = PageUrl::from_canonical(&link.url).ok()?.spelled(link.spelling.as_deref());
+        let new = NewUrl {
+            limit: link.limit,
+            hops: link.hops,
+            seed: link.seed,
+            via: link.via.map(Arc::from),
+            origin: link.origin.map(Arc::from),
+            found: link.found,
+            priority: link.priority,
+            rank: link.last.then_some(NewUrl::LAST),
+            lastmod: link.lastmod,
+            ..NewUrl::link(url, link.depth)
+        };
+        Some(Self { new, refused: link.refused, units: link.units })
+    }
+}
+
+/// A row of links that another member found.
+#[derive(Clone, Debug)]
+pub struct TakenIn {
+    /// Which: its links count once.
+    pub row: RowKey,
+    /// What they change.
+    pub links: LinkChange,
+    /// Link credit that came along: to each page of each list.
+    pub credit: Vec<(u128, Vec<NoteHost>)>,
+}
+
 /// How a page ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -176,6 +240,8 @@ pub struct LinkChange {
     pub nearer: Vec<NewUrl>,
     /// URLs that are done, to be fetched once more.
     pub again: Vec<KnownUrl>,
+    /// URLs of hosts of other members.
+    pub foreign: Vec<ForeignUrl>,
     /// One that is neither queued nor done was too deep, whether that is noted of it or not.
     pub too_deep: bool,
     /// Some are said to have changed and are not to be fetched once more yet.
@@ -194,12 +260,16 @@ impl LinkChange {
         if self.new.len() + self.turned.len() <= most {
             return vec![self];
         }
-        let (mut new, mut turned) = (self.new.into_iter(), self.turned.into_iter());
+        let Self { new, turned, foreign, .. } = self;
+        let (mut new, mut turned) = (new.into_iter(), turned.into_iter());
         let mut chunks = Vec::new();
         while new.len() + turned.len() > 0 {
             let taken: Vec<_> = new.by_ref().take(most).collect();
             let turned = turned.by_ref().take(most - taken.len()).collect();
             chunks.push(Self { generation, new: taken, turned, ..Self::default() });
+        }
+        if let Some(last) = chunks.last_mut() {
+            last.foreign = foreign;
         }
         chunks
     }
@@ -271,6 +341,8 @@ pub enum Change {
     FollowNearer(Vec<SeenKey>),
     /// URLs that wait take the places that the rules in force give them.
     Rerank(Rerank),
+    /// Links that another member found.
+    TakeIn(Box<TakenIn>),
     /// A piece of a round of link credit.
     Settle(Box<Settling>),
     /// Who reads the feed says how far it is; `None`: it reads no more.

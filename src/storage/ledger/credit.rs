@@ -184,7 +184,13 @@ impl Ledger {
     }
 
     /// A URL has left its queue for good: done, it gives what it has to so many links; otherwise its account is closed.
-    pub(super) fn give(&mut self, txn: &mut Txn<'_>, page: SeenKey, state: &UrlState, to: &[NoteHost]) -> Result<()> {
+    pub(super) fn give(
+        &mut self,
+        txn: &mut Txn<'_>,
+        page: SeenKey,
+        state: &UrlState,
+        (to, abroad): (&[NoteHost], u64),
+    ) -> Result<()> {
         match state {
             UrlState::Waiting { .. } => return Ok(()),
             UrlState::Done { .. } => {}
@@ -192,11 +198,29 @@ impl Ledger {
         }
         let Some(mut held) = self.leave_pool(txn, page)? else { return Ok(()) };
         let Some(credit) = &mut self.credit else { return Ok(()) };
-        let links = to.iter().map(|host| host.pages.len() as u64).sum();
+        let links = to.iter().map(|host| host.pages.len() as u64).sum::<u64>() + abroad;
         credit.share = credit.state.sums.give(&mut held.account, links, credit.rules.tax);
+        credit.state.sums.leave(credit.share * u128::from(abroad));
         credit.linked = to.iter().flat_map(|host| host.pages.iter().copied()).collect();
         self.put_account(txn, page, &held);
         Ok(())
+    }
+
+    /// What goes along with each link of the page in hand to another member's host.
+    pub(super) fn share_abroad(&self) -> u128 {
+        self.credit.as_ref().map_or(0, |credit| credit.share)
+    }
+
+    /// Credit comes in from another member, for each page of each list: it is in notes from here on.
+    pub(super) fn come_in(&mut self, txn: &mut Txn<'_>, lists: &[(u128, Vec<NoteHost>)]) {
+        let Some(credit) = &mut self.credit else { return };
+        for (share, to) in lists {
+            let note = NoteValue { share: *share, to: to.clone() };
+            credit.state.sums.come(share * u128::from(note.pages()));
+            let (crawl, number) = (self.rules.crawl, credit.state.next);
+            credit.state.next += 1;
+            txn.put::<Notes>(&NoteKey { crawl, number }, &note);
+        }
     }
 
     /// Notes what the page of the change in hand gave, but for what new URLs had at once.

@@ -18,6 +18,9 @@ impl Ledger {
     /// The storage's own.
     pub fn erase_host(&mut self, txn: &mut Txn<'_>, host: &str, now: UnixMillis) -> Result<()> {
         let at = HostAt::of(&self.rules.prints, host);
+        if self.is_foreign(at.partition) {
+            return Ok(()); // its owner blocks it
+        }
         if self.hosts.orders(txn, at)?.blocked.is_none() {
             self.order(txn, host, HostOrder::Block, now)?;
         }

@@ -10,6 +10,7 @@ mod credit;
 mod erase;
 mod failures;
 mod feed;
+mod handed;
 mod hosts;
 mod near;
 mod nearer;
@@ -40,6 +41,7 @@ use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
+use super::share::Shared;
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
 use super::values::{
@@ -47,7 +49,9 @@ use super::values::{
 };
 use super::{Storage, StorageError};
 
-pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl, Rerank};
+pub use change::{
+    Change, Done, Ending, ForeignUrl, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl, Rerank, TakenIn,
+};
 pub use counts::counters;
 use counts::counters_of;
 use credit::Credit;
@@ -79,6 +83,8 @@ pub struct LedgerRules {
     pub priorities: Arc<Priorities>,
     /// Link credit; none: it costs nothing.
     pub credit: Option<CreditRules>,
+    /// What is this folder's own, in a crawl in parts; none: it costs nothing.
+    pub share: Shared,
 }
 
 /// Counts and places, and the changes to them.
@@ -91,6 +97,7 @@ pub struct Ledger {
     hosts: Hosts,
     seeds: ranks::Seeds,
     credit: Option<Credit>,
+    outbox: Option<handed::Outbox>,
 }
 
 type Result<T> = std::result::Result<T, StorageError>;
@@ -114,6 +121,7 @@ impl Ledger {
             counters,
             rejected: BTreeMap::new(),
             credit: rules.credit.map(|credit| Credit::open(storage, rules.crawl, credit)).transpose()?,
+            outbox: rules.share.as_ref().map(|_| handed::Outbox::open(storage)).transpose()?,
             rules,
         })
     }
@@ -153,6 +161,7 @@ impl Ledger {
             Change::Page(page) => self.page(txn, page, now, leased),
             Change::Links(links) => self.links(txn, links, now, leased),
             Change::Settle(piece) => self.settle(txn, piece, leased),
+            Change::TakeIn(taken) => self.take_in(txn, taken, now, leased),
             Change::Robots { key, host, value, pace, sitemaps } => {
                 txn.put::<Robots>(key, value);
                 let at = HostAt { partition: key.partition, host: key.host };
@@ -211,6 +220,7 @@ impl Ledger {
         self.counters.next_commit += 1;
         txn.put_meta(self.rules.crawl, &self.counters);
         self.seal_credit(txn);
+        self.seal_outbox(txn)?;
         Ok(news)
     }
 
@@ -245,7 +255,8 @@ impl Ledger {
         let nearer = entry.as_ref().filter(|_| better).cloned();
         let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
-        self.give(txn, seen, &state, &page.links.linked)?;
+        let abroad = page.links.foreign.iter().filter(|foreign| foreign.refused.is_none()).count() as u64;
+        self.give(txn, seen, &state, (&page.links.linked, abroad))?;
         if !matches!(state, UrlState::Waiting { .. }) || page.capture.is_some() {
             self.visited(txn, seen.host_crawl().host_at(), before)?; // of a half the entry says from now on that it was cut
         }
@@ -393,11 +404,18 @@ impl Ledger {
         let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
         let fresh = self.keep_seeds(txn, &links.seeds, now)?;
         self.counters.too_deep |= links.too_deep;
+        let mut astray = Vec::new(); // the door knew it otherwise, or not yet
         for new in &links.new {
-            settled.push(self.discover(txn, new, now)?);
+            settled.push(match self.goes_astray(new, &mut astray) {
+                Some(key) => key,
+                None => self.discover(txn, new, now)?,
+            });
         }
         for turned in &links.turned {
-            settled.push(self.turn_away(txn, turned)?);
+            settled.push(match self.goes_astray(&turned.new, &mut astray) {
+                Some(key) => key,
+                None => self.turn_away(txn, turned)?,
+            });
         }
         let mut again = Vec::new();
         for new in &links.readmitted {
@@ -414,6 +432,8 @@ impl Ledger {
             again.extend(self.named_again(txn, known)?);
         }
         self.issue(txn, &fresh)?;
+        self.hand_over(txn, &links.foreign, self.share_abroad())?;
+        self.hand_over(txn, &astray, 0)?;
         Ok(Done { settled, again, ..Done::default() })
     }
 

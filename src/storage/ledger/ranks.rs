@@ -128,7 +128,8 @@ impl Ledger {
         Ok(self.rules.priorities.factors(&self.rules.ranker, &page))
     }
 
-    fn seed(&mut self, txn: &Txn<'_>, origin: &str) -> Result<Option<Arc<SeedValue>>> {
+    /// What was said of a seed, when something was.
+    pub(super) fn seed(&mut self, txn: &Txn<'_>, origin: &str) -> Result<Option<Arc<SeedValue>>> {
         if let Some((last, seed)) = &self.seeds.last
             && last == origin
         {

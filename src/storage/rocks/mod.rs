@@ -22,6 +22,7 @@ pub use options::RocksOptions;
 
 use crate::base::fault::Injected;
 
+use super::keys::KeyRange;
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
 use crate::base::disk::DiskFault;
 
@@ -343,6 +344,23 @@ impl Storage for RocksStorage {
         self.change(DOING, |db| {
             let families: Vec<_> = Family::ALL.iter().map(|family| column(db, *family)).collect::<Result<_, _>>()?;
             db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(engine(DOING))
+        })
+    }
+
+    /// Files that hold nothing else are removed, the rest of the range gets one tombstone; compaction makes both true on the disk.
+    fn clear(&self, family: Family, range: &KeyRange) -> Result<(), StorageError> {
+        const DOING: &str = "removing a range";
+        if range.until.is_empty() || range.from >= range.until {
+            return Ok(()); // a range of partitions has an end
+        }
+        self.change(DOING, |db| {
+            let (column, from, until) = (column(db, family)?, &range.from, &range.until);
+            db.delete_file_in_range_cf(column, from, until).map_err(engine(DOING))?;
+            let mut changes = WriteBatch::default();
+            changes.delete_range_cf(column, from, until);
+            db.write(changes).map_err(engine(DOING))?;
+            db.compact_range_cf(column, Some(from), Some(until));
+            Ok(())
         })
     }
 

@@ -102,7 +102,7 @@ impl Rows {
             Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps | Family::Notes => {
                 Self::Consumed
             }
-            Family::Visits | Family::VisitHosts | Family::NearMembers => Self::Consumed,
+            Family::Visits | Family::VisitHosts | Family::NearMembers | Family::Outbox => Self::Consumed,
             Family::Seen => Self::Hit,
             Family::HostState | Family::HostCounts | Family::Content | Family::Near | Family::Seeds => Self::Sought,
             Family::Credit | Family::Meta => Self::Sought,

@@ -4,6 +4,7 @@ mod counters;
 mod credit;
 mod feed;
 mod folder;
+mod handed;
 mod host;
 mod page;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use credit::{CreditRound, CreditState, CreditValue, NoteHost, NoteValue};
 pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, FormerFeed, INDEX, Shown};
 pub use folder::{CardSettings, ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
+pub use handed::{Handed, HandedLink, HandedLinks, Membership, OutTo, OutboxRow};
 pub use host::{
     HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts, VisitRow,
 };
@@ -104,13 +106,17 @@ values! {
     FeedEntry = 1,
     FeedLog = 1,
     Format = 1,
+    Handed = 1,
+    HandedLinks = 1,
     HostCounts = 1,
     HostState = 1,
     JoinedHost = 1,
     LiveSettings = 1,
+    Membership = 1,
     NearerValue = 1,
     NoteValue = 1,
     OrderedHosts = 1,
+    OutboxRow = 1,
     PageRecord = 1,
     QueueEntry = 1,
     RejectedValue = 1,

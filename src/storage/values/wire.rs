@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::ValueError;
 use super::{Consumer, Consumers, DoneKind, JoinedHost, OrderedHosts, Unsynced, UnsyncedPage};
 use crate::base::time::{UnixMillis, millis};
+use crate::domain::cluster::map::MemberId;
 use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
@@ -278,6 +279,7 @@ macro_rules! wrapped {
 }
 wrapped!(UnixMillis(u64), Partition(u16), CrawlId(u16), HostKey([u8; 8]), UrlKey([u8; 12]), ContentDigest([u8; 16]));
 wrapped!(
+    MemberId(u16),
     JoinedHost(String),
     OrderedHosts(Vec<String>),
     Unsynced(Vec<UnsyncedPage>),

@@ -47,6 +47,7 @@
 //! | `lycosa_lease_seconds` | gauge | |
 //! | `lycosa_clock_ahead_seconds`, `lycosa_store_queue_bytes`, `lycosa_store_sync_age_seconds` | gauge | |
 //! | `lycosa_feed_entries`, `lycosa_feed_unread` | gauge | |
+//! | `lycosa_outbox_bytes` | gauge | `to`: other members of a crawl in parts, 256 at most |
 //! | `lycosa_index_documents`, `lycosa_index_behind`, `lycosa_index_bytes` | gauge | |
 //! | `lycosa_index_failures_total` | counter | |
 //! | `lycosa_sink_behind`, `lycosa_sink_away` | gauge | `sink`: the names in the settings, 16 at most |

@@ -20,6 +20,8 @@ const FOLDERS: Values<'_> = ("folder", &["data", "warc", "spill"]);
 /// Why nothing new is begun.
 const PAUSES: Values<'_> = ("reason", &["operator", "disk_low", "disk_fault", "lease"]);
 
+/// Which member of a crawl in parts.
+type OfMember = [(&'static str, String); 1];
 /// Which sink.
 type OfSink = [(&'static str, String); 1];
 
@@ -54,6 +56,8 @@ metrics! {
             "lycosa_feed_unread",
             "Entries of the feed that the slowest consumer which holds has not read; 0 when none holds"
         );
+        outbox: Family<OfMember, Gauge> =
+            family("lycosa_outbox_bytes", "Rows of links that are kept for another member of a crawl in parts");
         index: Gauge = gauge("lycosa_index_documents", "Documents of the index of pages that can be found");
         index_behind: Gauge = gauge("lycosa_index_behind", "Entries of the feed that they lack");
         index_bytes: Gauge = gauge_in("lycosa_index", "The index of pages on disk", Unit::Bytes);
@@ -102,6 +106,11 @@ impl Metrics {
     pub fn feed(&self, shown: u64, unread: u64) {
         put(&self.0.stored.feed, shown);
         put(&self.0.stored.feed_unread, unread);
+    }
+
+    /// What is kept for another member.
+    pub fn outbox(&self, to: &str, bytes: u64) {
+        put(&self.0.stored.outbox.get_or_create(&[("to", to.to_owned())]), bytes);
     }
 
     /// How far the index of pages is: documents, entries that they lack, bytes.

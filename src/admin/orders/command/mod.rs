@@ -74,6 +74,14 @@ pub async fn order(node: Arc<Node>, host: &str, order: HostOrder) -> Result<Host
 
 /// A host may be blocked, paused and slowed down before anything of it is known; gives whether something is.
 fn may_be_ordered(node: &Node, host: &Named, order: HostOrder) -> Result<bool, ControlError> {
+    if let Some(member) =
+        node.crawl.share.as_ref().and_then(|share| Some(share.name_of(share.foreign(host.at.partition)?)))
+    {
+        return Err(ControlError::Refused(format!(
+            "{} belongs to member {member} of this crawl: ask there",
+            host.name
+        )));
+    }
     let unread = |e: StorageError| ControlError::Unavailable(e.to_string());
     let known = read::host_state(&*node.storage, host.at).map_err(unread)?.unwrap_or_default().name;
     let ahead = matches!(order, HostOrder::Pause | HostOrder::Block | HostOrder::MinDelay(Some(_)));

@@ -115,6 +115,14 @@ impl Finder {
         self.news.is_none_or(|news| news.word)
     }
 
+    /// Takes in a link to a URL of another member's host, which is new as far as is known here: the shapes of that host are not.
+    pub fn leads_abroad(&mut self) {
+        for brought in [&mut self.in_shape, &mut self.in_subtree] {
+            brought.found += 1;
+            brought.outside += 1;
+        }
+    }
+
     /// Takes in a link to a new URL: whether it is of the same shape, and of the same subtree; `counts`: pages of its shape bring
     /// something, as far as is known; `unknown`: it is the first of its shape.
     pub(super) fn leads_to(&mut self, host: HostKey, shape: &Shape, counts: bool, unknown: bool) {

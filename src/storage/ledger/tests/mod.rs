@@ -2,6 +2,7 @@
 
 mod again;
 mod feed;
+mod handed;
 mod near;
 mod nearer;
 mod ranks;
@@ -34,6 +35,7 @@ fn rules() -> LedgerRules {
         refresh: crate::domain::refresh::Refresh::default(),
         priorities: Arc::default(),
         credit: None,
+        share: None,
     }
 }
 

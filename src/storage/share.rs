@@ -1,0 +1,109 @@
+//! A folder's share of a crawl in parts: which partitions are its own, and whose the others are.
+
+use std::sync::Arc;
+
+use super::values::Membership;
+use super::{Storage, StorageError, read};
+use crate::domain::cluster::map::{Map, MapError, Member, MemberId};
+use crate::domain::partition::{Partition, PartitionSet};
+
+/// What a member knows of itself and the others. A folder without one has the whole crawl.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// Who has what.
+    pub map: Map,
+    /// Which member this is.
+    pub own: MemberId,
+    /// Members that were merged into it.
+    pub also: Vec<MemberId>,
+    mine: PartitionSet,
+}
+
+/// Why it cannot be said what is a folder's own.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+pub enum ShareError {
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    #[error("the folder's map of members: {0}")]
+    Map(#[from] MapError),
+    /// Between two folders something is under way.
+    #[error("{0} did not come to its end: give that command again first, it goes on")]
+    UnderWay(String),
+    #[error(
+        "this folder was merged into member {0}, who has all that was in it; run that one, this one can be removed"
+    )]
+    Merged(String),
+}
+
+impl Share {
+    /// The share of a folder; none when it has the whole crawl.
+    ///
+    /// # Errors
+    /// [`ShareError::Storage`], [`ShareError::Map`].
+    pub fn load(storage: &dyn Storage) -> Result<Option<Self>, ShareError> {
+        Ok(read::meta::<Membership>(storage, ())?.map(|member| Self::of(&member)).transpose()?)
+    }
+
+    /// The share that a record says.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn of(member: &Membership) -> Result<Self, MapError> {
+        let map = Map::read(member.map.as_bytes())?;
+        let mine = map.owned_by(member.own);
+        Ok(Self { mine, own: member.own, also: member.also.clone(), map })
+    }
+
+    /// Whose a partition is that is not this folder's own.
+    pub fn foreign(&self, partition: Partition) -> Option<MemberId> {
+        if self.mine.has(partition) { None } else { self.map.owner(partition) }
+    }
+
+    /// What is this folder's own.
+    pub fn mine(&self) -> &PartitionSet {
+        &self.mine
+    }
+
+    /// Whether what is addressed to a member is to be taken in here.
+    pub fn is_me(&self, member: MemberId) -> bool {
+        member == self.own || self.also.contains(&member)
+    }
+
+    /// The name of a member, or its number.
+    pub fn name_of(&self, member: MemberId) -> String {
+        self.map.numbered(member).map_or_else(|| member.0.to_string(), |member| member.name.clone())
+    }
+
+    /// This member's name.
+    pub fn name(&self) -> String {
+        self.name_of(self.own)
+    }
+
+    /// The other members.
+    pub fn others(&self) -> impl Iterator<Item = &Member> {
+        self.map.members.iter().filter(|member| !self.is_me(member.id))
+    }
+}
+
+/// Whether a folder may be crawled on, or changed otherwise.
+///
+/// # Errors
+/// [`ShareError::UnderWay`], [`ShareError::Merged`]; the storage's own.
+pub fn may_go_on(storage: &dyn Storage) -> Result<(), ShareError> {
+    #[derive(serde::Deserialize)]
+    struct Said {
+        command: String,
+    }
+    match read::meta::<Membership>(storage, ())? {
+        Some(Membership { merged: Some(into), .. }) => Err(ShareError::Merged(into)),
+        Some(Membership { work: Some(work), .. }) => {
+            let said = serde_json::from_str::<Said>(&work).map_or(work, |said| said.command);
+            Err(ShareError::UnderWay(said))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A share, where there is one.
+pub type Shared = Option<Arc<Share>>;
