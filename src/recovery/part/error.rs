@@ -62,6 +62,10 @@ pub enum PartError {
     /// The other one stands elsewhere, or was given another name.
     #[error("{} is under way with {}, not with {}: give the command with that folder", data.display(), noted.display(), given.display())]
     Elsewhere { data: PathBuf, noted: PathBuf, given: PathBuf },
+    #[error(
+        "{} is a member of a crawl on several machines (its file MEMBER says so): there partitions move while it runs, not by hand", .0.display()
+    )]
+    Cluster(PathBuf),
     #[error("the partitions are given already: it can only be gone on with")]
     TooLate,
     #[error(transparent)]

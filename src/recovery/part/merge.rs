@@ -85,6 +85,8 @@ impl Merge<'_> {
     /// Both, if they belong together and nothing else is under way with them.
     fn sides(&self) -> Result<Sides> {
         let (into, from) = (&self.into, &self.from);
+        into.is_apart()?;
+        from.is_apart()?;
         let of = |side: &Side<'_>| side.member()?.ok_or_else(|| PartError::Whole(side.data.clone()));
         if into.seed()? != from.seed()? {
             return Err(PartError::OtherCrawl(into.data.clone(), from.data.clone()));

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::cluster::map::Map;
 use crate::domain::fingerprint::CrawlId;
 use crate::domain::partition::PartitionSet;
+use crate::recovery::checkpoint::fetch::MEMBER;
 use crate::storage::share::Share;
 use crate::storage::txn::Txn;
 use crate::storage::values::{FileLengths, Format, Membership};
@@ -113,6 +114,12 @@ impl Side<'_> {
         txn.put_meta((), member);
         self.storage.write(&txn.into_batch())?;
         Ok(self.storage.sync()?)
+    }
+
+    /// It is no member of a crawl on several machines, whose map lies elsewhere.
+    fn is_apart(&self) -> Result<()> {
+        let apart = !self.data.join(MEMBER).exists();
+        if apart { Ok(()) } else { Err(PartError::Cluster(self.data.clone())) }
     }
 
     /// Nothing waits in it for its next start.

@@ -75,6 +75,7 @@ impl Split<'_> {
     /// # Errors
     /// What speaks against it.
     pub fn plan(&self) -> Result<Plan> {
+        self.from.is_apart()?;
         self.from.is_clean()?;
         if let Some(work) = self.from.work()? {
             return self.go_on(work);
