@@ -12,6 +12,8 @@ pub const PROTOCOL: u16 = 1;
 const NAME_CAP: usize = 32;
 /// Most members.
 pub const MEMBERS: usize = 256;
+/// Most that a member takes in comparison with another.
+pub const HEAVIEST: u16 = 64;
 
 /// Number of a member, never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,8 +27,15 @@ pub struct Member {
     pub id: MemberId,
     /// Its name.
     pub name: String,
-    /// How much it takes in comparison with the others.
+    /// How much it takes in comparison with the others, 1 to [`HEAVIEST`].
     pub weight: u16,
+    /// It gives all away, and leaves the map when it has nothing any more.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub leaving: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A partition on its way, or just arrived.
@@ -54,10 +63,10 @@ pub struct Map {
     /// In the order of their numbers.
     pub members: Vec<Member>,
     /// The owner of each partition, by its number.
-    owners: Vec<MemberId>,
+    pub(super) owners: Vec<MemberId>,
     /// What is on its way.
     #[serde(default)]
-    moves: BTreeMap<u16, Move>,
+    pub(super) moves: BTreeMap<u16, Move>,
 }
 
 /// Why a map, or a change of it, is not one.
@@ -76,6 +85,8 @@ pub enum MapError {
     Taken(String),
     #[error("there are {MEMBERS} members already")]
     Full,
+    #[error("the map has changed meanwhile: {0}")]
+    Changed(&'static str),
 }
 
 impl Map {
@@ -84,7 +95,7 @@ impl Map {
     /// # Errors
     /// [`MapError::Name`].
     pub fn first(name: &str, seed: u64) -> Result<Self, MapError> {
-        let member = Member { id: MemberId(0), name: named(name)?, weight: 1 };
+        let member = Member { id: MemberId(0), name: named(name)?, weight: 1, leaving: false };
         let owners = vec![member.id; usize::from(PARTITIONS)];
         Ok(Self {
             protocol: PROTOCOL,
@@ -134,6 +145,8 @@ impl Map {
             Err(MapError::Damaged("a partition belongs to nobody"))
         } else if self.moves.keys().any(|partition| *partition >= PARTITIONS) {
             Err(MapError::Damaged("a partition moves that there is not"))
+        } else if self.moves.iter().any(|(nth, m)| m.object.is_some() != (self.owner(Partition(*nth)) == Some(m.to))) {
+            Err(MapError::Damaged("a partition moves to its owner, or was handed over to another"))
         } else {
             Ok(())
         }
@@ -169,7 +182,7 @@ impl Map {
         }
         let next = self.next.checked_add(1).filter(|_| self.members.len() < MEMBERS).ok_or(MapError::Full)?;
         let (mut map, id) = (self.clone(), MemberId(self.next));
-        map.members.push(Member { id, name: named(name)?, weight: weight.max(1) });
+        map.members.push(Member { id, name: named(name)?, weight: weight.clamp(1, HEAVIEST), leaving: false });
         (map.next, map.version) = (next, map.version + 1);
         Ok((map, id))
     }

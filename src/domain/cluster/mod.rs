@@ -4,8 +4,14 @@
 //! |---|---|
 //! | [`map`] | who is a member, and whose each partition is |
 //! | [`views`] | the members as they are shown |
+//! | [`shares`] | what each member should have |
+//! | [`moves`] | how partitions go from one to another, and what is put back when the engine lost the map |
+//! | [`held`] | what a folder has of them, compared with the map |
 //! | [`lease`] | until when a member may send requests, and when another may take its place |
 
+pub mod held;
 pub mod lease;
 pub mod map;
+pub mod moves;
+pub mod shares;
 pub mod views;

@@ -1,0 +1,156 @@
+//! What a folder has of the partitions, and what is to be done so that this is what the map says: at a start, and whenever the map
+//! has changed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::map::{Map, MemberId};
+use crate::domain::partition::{PARTITIONS, Partition, PartitionSet};
+
+/// The partitions of a folder. Changed in the same commit as the rows of which it speaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Those whose rows count.
+    pub owned: PartitionSet,
+    /// Out of which object each came. Kept as long as the partition: a folder restored from an older checkpoint may own what it has
+    /// given away and got again since, and the bit alone would not tell.
+    pub came: BTreeMap<Partition, String>,
+    /// Those of which rows may lie there that do not count: given away, or half taken in. To be cleared before one is taken in.
+    pub dirty: PartitionSet,
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToDo {
+    /// No longer its own: to be taken out of `owned` ([`Held::gave`]).
+    pub give_up: PartitionSet,
+    /// Rows to be removed, then [`Held::cleared`].
+    pub clear: PartitionSet,
+    /// To be taken in from these objects ([`Held::accepted`]).
+    pub fetch: Vec<(Partition, String)>,
+    /// Its own, and nowhere: a loss, to be told.
+    pub missing: PartitionSet,
+}
+
+impl Held {
+    /// A folder that has all partitions, or none.
+    pub fn new(owned: PartitionSet) -> Self {
+        Self { owned, came: BTreeMap::new(), dirty: PartitionSet::none() }
+    }
+
+    /// What is to be done by the map, for the folder of `me`. What moves away and was not handed over stays.
+    pub fn to_do(&self, map: &Map, me: MemberId) -> ToDo {
+        let mut to_do = ToDo {
+            give_up: PartitionSet::none(),
+            clear: self.dirty.clone(),
+            fetch: Vec::new(),
+            missing: PartitionSet::none(),
+        };
+        for partition in (0..PARTITIONS).map(Partition) {
+            let has = self.owned.has(partition);
+            match map.object(partition) {
+                _ if map.owner(partition) != Some(me) => {
+                    if has {
+                        to_do.give_up.add(partition);
+                        to_do.clear.add(partition);
+                    }
+                }
+                Some(object) if !has || self.came.get(&partition).map(String::as_str) != Some(object) => {
+                    if has {
+                        to_do.give_up.add(partition); // what it has is older than what it gave away
+                        to_do.clear.add(partition);
+                    }
+                    to_do.fetch.push((partition, object.to_owned()));
+                }
+                None if !has => to_do.missing.add(partition),
+                _ => {}
+            }
+        }
+        to_do
+    }
+
+    /// Its rows do not count any more. In the same commit its counts are taken off.
+    pub fn gave(&mut self, partition: Partition) {
+        self.owned.remove(partition);
+        self.came.remove(&partition);
+        self.dirty.add(partition);
+    }
+
+    /// Rows of a partition are about to be taken in: committed before the first of them. Only what is not dirty is begun.
+    pub fn begins(&mut self, partition: Partition) -> bool {
+        let clean = !self.dirty.has(partition) && !self.owned.has(partition);
+        self.dirty.add(partition);
+        clean
+    }
+
+    /// All its rows are taken in. The same commit adds its counts and raises `next_seq` to the giver's.
+    pub fn accepted(&mut self, partition: Partition, object: &str) {
+        self.owned.add(partition);
+        self.came.insert(partition, object.to_owned());
+        self.dirty.remove(partition);
+    }
+
+    /// Nothing of it lies there any more.
+    pub fn cleared(&mut self, partition: Partition) {
+        self.dirty.remove(partition);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: MemberId = MemberId(0);
+    const B: MemberId = MemberId(1);
+    const P: Partition = Partition(5);
+
+    fn over(object: &str) -> Map {
+        let map = Map::first("a", 7).unwrap().joined("b", 1).unwrap().0;
+        let map = map.begun(&[P].into_iter().collect(), B).unwrap();
+        map.handed_over(A, &[(P, object.to_owned())].into()).unwrap()
+    }
+
+    fn numbers(set: &PartitionSet) -> Vec<u16> {
+        set.iter().map(|partition| partition.0).collect()
+    }
+
+    #[test]
+    fn a_giver_clears_what_it_handed_over_and_the_taker_takes_it_in() {
+        let (map, mut giver, mut taker) =
+            (over("o1"), Held::new(PartitionSet::all()), Held::new(PartitionSet::none()));
+        let to_do = giver.to_do(&map, A);
+        assert_eq!((numbers(&to_do.give_up), numbers(&to_do.clear), to_do.fetch.len()), (vec![5], vec![5], 0));
+        giver.gave(P);
+        assert_eq!((numbers(&giver.to_do(&map, A).give_up), numbers(&giver.to_do(&map, A).clear)), (vec![], vec![5]));
+        giver.cleared(P);
+        assert!(giver.to_do(&map, A).clear.is_empty());
+
+        assert_eq!(taker.to_do(&map, B).fetch, [(P, "o1".to_owned())]);
+        assert!(taker.begins(P));
+        assert_eq!(numbers(&taker.to_do(&map, B).clear), [5], "half taken in, it is cleared and begun again");
+        assert!(!taker.begins(P));
+        taker.accepted(P, "o1");
+        let to_do = taker.to_do(&map, B);
+        assert!(to_do.clear.is_empty() && to_do.fetch.is_empty() && to_do.missing.is_empty());
+    }
+
+    #[test]
+    fn what_a_restored_folder_owned_before_it_gave_it_away_is_not_what_it_got_again() {
+        let mut old = Held::new([P].into_iter().collect());
+        for came in [None, Some("o0")] {
+            came.map(|came| old.came.insert(P, came.to_owned()));
+            let to_do = old.to_do(&over("o1"), B);
+            assert_eq!((numbers(&to_do.give_up), numbers(&to_do.clear)), (vec![5], vec![5]));
+            assert_eq!(to_do.fetch, [(P, "o1".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn what_is_its_own_and_nowhere_is_told() {
+        let map = Map::first("a", 7).unwrap();
+        let mut held = Held::new(PartitionSet::all());
+        held.owned.remove(P);
+        assert_eq!(numbers(&held.to_do(&map, A).missing), [5]);
+    }
+}
