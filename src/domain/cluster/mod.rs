@@ -8,10 +8,14 @@
 //! | [`moves`] | how partitions go from one to another, and what is put back when the engine lost the map |
 //! | [`held`] | what a folder has of them, compared with the map |
 //! | [`lease`] | until when a member may send requests, and when another may take its place |
+//! | [`sender`] | links on their way to another member, until a checkpoint there covers them |
+//! | [`receiver`] | which of them are taken |
 
 pub mod held;
 pub mod lease;
 pub mod map;
 pub mod moves;
+pub mod receiver;
+pub mod sender;
 pub mod shares;
 pub mod views;
