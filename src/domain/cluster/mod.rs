@@ -10,12 +10,14 @@
 //! | [`lease`] | until when a member may send requests, and when another may take its place |
 //! | [`sender`] | links on their way to another member, until a checkpoint there covers them |
 //! | [`receiver`] | which of them are taken |
+//! | [`rounds`] | whether all members are done |
 
 pub mod held;
 pub mod lease;
 pub mod map;
 pub mod moves;
 pub mod receiver;
+pub mod rounds;
 pub mod sender;
 pub mod shares;
 pub mod views;
