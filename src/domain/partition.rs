@@ -65,12 +65,17 @@ impl PartitionSet {
 
     /// Those in it, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Partition> + '_ {
-        (0..PARTITIONS).map(Partition).filter(|partition| self.has(*partition))
+        let words = (0..).step_by(64).zip(&self.0);
+        words.flat_map(|(first, word)| {
+            let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|rest| *rest != 0); // without the lowest
+            let bits = std::iter::successors(Some(*word).filter(|bits| *bits != 0), rest);
+            bits.map(move |bits| Partition(first + bits.trailing_zeros() as u16))
+        })
     }
 
     /// How many are in it.
     pub fn len(&self) -> usize {
-        self.iter().count()
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// True when none is in it.

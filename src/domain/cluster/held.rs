@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::map::{Map, MemberId};
-use crate::domain::partition::{PARTITIONS, Partition, PartitionSet};
+use crate::domain::partition::{Partition, PartitionSet};
 
 /// The partitions of a folder. Changed in the same commit as the rows of which it speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,33 +41,21 @@ impl Held {
 
     /// What is to be done by the map, for the folder of `me`. What moves away and was not handed over stays.
     pub fn to_do(&self, map: &Map, me: MemberId) -> ToDo {
-        let mut to_do = ToDo {
-            give_up: PartitionSet::none(),
-            clear: self.dirty.clone(),
-            fetch: Vec::new(),
-            missing: PartitionSet::none(),
-        };
-        for partition in (0..PARTITIONS).map(Partition) {
-            let has = self.owned.has(partition);
-            match map.object(partition) {
-                _ if map.owner(partition) != Some(me) => {
-                    if has {
-                        to_do.give_up.add(partition);
-                        to_do.clear.add(partition);
-                    }
+        let mine = map.owned_by(me);
+        let mut give_up: PartitionSet = self.owned.iter().filter(|partition| !mine.has(*partition)).collect();
+        let mut missing: PartitionSet = mine.iter().filter(|partition| !self.owned.has(*partition)).collect();
+        let mut fetch = Vec::new();
+        for (partition, object) in map.objects_of(me) {
+            missing.remove(partition);
+            if !self.owned.has(partition) || self.came.get(&partition).map(String::as_str) != Some(object) {
+                if self.owned.has(partition) {
+                    give_up.add(partition); // what it has is older than what it gave away
                 }
-                Some(object) if !has || self.came.get(&partition).map(String::as_str) != Some(object) => {
-                    if has {
-                        to_do.give_up.add(partition); // what it has is older than what it gave away
-                        to_do.clear.add(partition);
-                    }
-                    to_do.fetch.push((partition, object.to_owned()));
-                }
-                None if !has => to_do.missing.add(partition),
-                _ => {}
+                fetch.push((partition, object.to_owned()));
             }
         }
-        to_do
+        let clear = self.dirty.iter().chain(give_up.iter()).collect();
+        ToDo { give_up, clear, fetch, missing }
     }
 
     /// Its rows do not count any more. In the same commit its counts are taken off.
@@ -117,8 +105,7 @@ mod tests {
 
     #[test]
     fn a_giver_clears_what_it_handed_over_and_the_taker_takes_it_in() {
-        let (map, mut giver, mut taker) =
-            (over("o1"), Held::new(PartitionSet::all()), Held::new(PartitionSet::none()));
+        let (map, mut giver, mut taker) = (over("o1"), Held::new(PartitionSet::all()), Held::new(PartitionSet::none()));
         let to_do = giver.to_do(&map, A);
         assert_eq!((numbers(&to_do.give_up), numbers(&to_do.clear), to_do.fetch.len()), (vec![5], vec![5], 0));
         giver.gave(P);

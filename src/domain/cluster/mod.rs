@@ -11,6 +11,8 @@
 //! | [`sender`] | links on their way to another member, until a checkpoint there covers them |
 //! | [`receiver`] | which of them are taken |
 //! | [`rounds`] | whether all members are done |
+//!
+//! `tests/` drives all of it: several members in one thread from one number, with everything lost that may be lost.
 
 pub mod held;
 pub mod lease;
@@ -20,4 +22,6 @@ pub mod receiver;
 pub mod rounds;
 pub mod sender;
 pub mod shares;
+#[cfg(test)]
+mod tests;
 pub mod views;

@@ -18,12 +18,18 @@ use crate::domain::partition::{PARTITIONS, Partition, PartitionSet};
 /// Most partitions on their way at a time between two members.
 pub const AT_A_TIME: usize = 64;
 
+/// More versions than can have been made without any of the members who put the map back having seen one, ...
+const LOST_VERSIONS: u64 = 1_000;
+/// ... and more members than can have joined in them.
+const LOST_MEMBERS: u16 = 16;
+
 /// Where links to a partition go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Into this folder.
     Here,
-    /// Into this folder, once it has the partition. Until then they wait: in a row that the member has for itself, or at their sender.
+    /// Into this folder, once it has the partition that is on its way here. Until then they wait: in a row that the member has for
+    /// itself, or at their sender.
     Soon,
     /// To that member.
     At(MemberId),
@@ -40,14 +46,22 @@ impl Map {
         self.moving(partition)?.object.as_deref()
     }
 
-    /// Whether something is on its way, or may still have to be taken from an object.
+    /// The objects out of which a member has what was handed over to it.
+    pub fn objects_of(&self, id: MemberId) -> impl Iterator<Item = (Partition, &str)> {
+        let handed = self.moves.iter().filter(move |(_, going)| going.to == id);
+        handed.filter_map(|(nth, going)| Some((Partition(*nth), going.object.as_deref()?)))
+    }
+
+    /// Whether nothing is on its way, nor may still have to be taken from an object.
     pub fn is_still(&self) -> bool {
         self.moves.is_empty()
     }
 
-    /// Where `me`, who has `owned`, puts links to a partition.
+    /// Where `me`, who has `owned`, puts links to a partition. A link that comes out of a row, of its own or of another, is never left
+    /// out because it is in the cache of links sent: it may have been sent there, and come back.
     pub fn place(&self, me: MemberId, owned: &PartitionSet, partition: Partition) -> Place {
         match (self.owner(partition), self.moving(partition)) {
+            (_, Some(Move { to, object: None })) if *to == me => Place::Soon,
             (Some(owner), Some(Move { to, object: None })) if owner == me => Place::At(*to),
             (Some(owner), _) if owner != me => Place::At(owner),
             _ if owned.has(partition) => Place::Here,
@@ -119,12 +133,16 @@ impl Map {
 
     /// The map without the objects that a whole checkpoint of `taker` makes needless, and these objects; none when there are none.
     /// `came` says of the checkpoint from which object each partition in it came.
-    pub fn settled(&self, taker: MemberId, came: &BTreeMap<Partition, String>) -> Option<(Self, Vec<String>)> {
-        let (mut map, mut objects) = (self.clone(), Vec::new());
+    pub fn settled(
+        &self,
+        taker: MemberId,
+        came: &BTreeMap<Partition, String>,
+    ) -> Option<(Self, BTreeMap<Partition, String>)> {
+        let (mut map, mut objects) = (self.clone(), BTreeMap::new());
         for (partition, object) in came {
             if self.owner(*partition) == Some(taker) && self.object(*partition) == Some(object) {
                 map.moves.remove(&partition.0);
-                objects.push(object.clone());
+                objects.insert(*partition, object.clone());
             }
         }
         if objects.is_empty() { None } else { Some((map.risen(), objects)) }
@@ -140,6 +158,13 @@ impl Map {
         member.ok_or(MapError::Changed("who was to leave is no member, or leaves already"))?.leaving = true;
         map.moves.retain(|_, going| going.to != id || going.object.is_some());
         Ok(map.risen())
+    }
+
+    /// Whether rows are kept for a member. Those for one that is no member any more, or leaves and has nothing left, go where their links
+    /// belong now, answered or not: it takes none, and two who leave would wait for each other.
+    pub fn takes_links(&self, id: MemberId) -> bool {
+        let comes = || self.moves.values().any(|going| going.to == id);
+        self.numbered(id).is_some_and(|member| !member.leaving || self.owners.contains(&id) || comes())
     }
 
     /// The map without a member who has nothing any more. Its outbox has to be empty before: of what it received, every checkpoint of
@@ -160,10 +185,19 @@ impl Map {
     }
 
     /// Whether this copy of the map is the one to put back into an engine that lost its own: each of its members has said, since the
-    /// engine lost it, which version it has (in `said`), and none has a newer one.
+    /// engine lost it, which version it has (in `said`), and none has a newer one. One that the copy does not know, and whose
+    /// record has stood still for a whole lease, is not to be in `said`: it had nothing, for a giver would know it.
     pub fn is_newest(&self, said: &BTreeMap<MemberId, u64>) -> bool {
         let knows = |id: &MemberId| said.get(id).is_some_and(|version| *version <= self.version);
         self.members.iter().all(|member| knows(&member.id)) && said.values().all(|version| *version <= self.version)
+    }
+
+    /// The map to put back. Its version and the number of the next member lie far beyond what may have been lost with the engine, and what
+    /// somebody who was not asked may still have: a member who joined in it, and whom nobody knows, has to join anew.
+    pub fn put_back(&self) -> Self {
+        let mut map = self.clone();
+        (map.version, map.next) = (self.version + LOST_VERSIONS, self.next.saturating_add(LOST_MEMBERS));
+        map
     }
 
     fn risen(mut self) -> Self {
@@ -203,21 +237,23 @@ mod tests {
         let map = two();
         assert_eq!((map.place(A, &all, p), map.place(B, &none, p)), (Place::Here, Place::At(A)));
         let begun = map.begun(&set(&[5]), B).unwrap();
-        assert_eq!((begun.place(A, &all, p), begun.place(B, &none, p)), (Place::At(B), Place::At(A)));
+        assert_eq!((begun.place(A, &all, p), begun.place(B, &none, p)), (Place::At(B), Place::Soon));
         let over = begun.handed_over(A, &object(5)).unwrap();
         assert_eq!((over.place(A, &all, p), over.place(B, &none, p)), (Place::At(B), Place::Soon));
         assert_eq!((over.place(B, &set(&[5]), p), over.owner(p)), (Place::Here, Some(B)));
         assert_eq!(Map::read(&over.text()).unwrap(), over);
         assert_eq!(over.settled(B, &object(6)), None);
         let (settled, objects) = over.settled(B, &object(5)).unwrap();
-        assert_eq!((objects, settled.version, settled.is_still()), (vec!["0005-3-11".into()], 5, true));
+        assert_eq!((objects, settled.version, settled.is_still()), (object(5), 5, true));
+        assert_eq!(object(5)[&p], "0005-3-11");
     }
 
     #[test]
     fn a_step_that_does_not_follow_is_refused() {
         let map = two();
         let begun = map.begun(&set(&[5]), B).unwrap();
-        let refused = |result: Result<Map, MapError>| assert!(matches!(result, Err(MapError::Changed(_))), "{result:?}");
+        let refused =
+            |result: Result<Map, MapError>| assert!(matches!(result, Err(MapError::Changed(_))), "{result:?}");
         refused(map.begun(&set(&[5]), A)); // its own
         refused(begun.begun(&set(&[5]), B)); // under way
         refused(map.handed_over(A, &object(5))); // not begun
@@ -249,7 +285,10 @@ mod tests {
         let map = map.leaving(B).unwrap();
         assert!(map.moving(Partition(5)).is_none() && map.begun(&set(&[6]), B).is_err());
         assert_eq!(map.to_take(A, &PartitionSet::all(), |_| true), set(&[1, 2]));
-        let map = map.given(&set(&[1, 2]), A).left(B).unwrap();
+        assert!(map.takes_links(B));
+        let map = map.given(&set(&[1, 2]), A);
+        assert!(!map.takes_links(B) && map.takes_links(A));
+        let map = map.left(B).unwrap();
         assert_eq!((map.members.len(), map.next), (1, 2), "its number is not used again");
     }
 
@@ -261,5 +300,7 @@ mod tests {
         assert!(map.is_newest(&[(A, v), (B, 1)].into()));
         assert!(!map.is_newest(&[(A, v), (B, v + 1)].into()));
         assert!(!map.is_newest(&[(A, v), (B, v), (MemberId(2), v + 1)].into()), "one that it does not know knows more");
+        let (back, id) = map.put_back().joined("c", 1).unwrap();
+        assert!(back.version > v + 900 && id.0 > 9, "numbers that were given in a lost version are not given again");
     }
 }

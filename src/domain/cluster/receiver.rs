@@ -35,12 +35,7 @@ pub fn judge(stand: Option<Stand>, ask: &Ask, map: u64, at_work: usize) -> Judge
 
 /// How many of the rows, from the first, can be taken now: those before one with links of a partition that this member is to have and
 /// has not yet. When none can, the answer is [`Answer::Later`].
-pub fn ready<'r>(
-    rows: impl Iterator<Item = &'r [Partition]>,
-    map: &Map,
-    me: MemberId,
-    owned: &PartitionSet,
-) -> usize {
+pub fn ready<'r>(rows: impl Iterator<Item = &'r [Partition]>, map: &Map, me: MemberId, owned: &PartitionSet) -> usize {
     let waits = |partition: &Partition| map.place(me, owned, *partition) == Place::Soon;
     rows.take_while(|row| !row.iter().any(waits)).count()
 }

@@ -85,7 +85,8 @@ impl Rounds {
         let same = |first: &BTreeMap<MemberId, Reply>| {
             first.get(&from).is_some_and(|was| (was.session, was.act) == (reply.session, reply.act))
         };
-        if reply.map != self.map || reply.still == Still::Busy || self.first.as_ref().is_some_and(|first| !same(first)) {
+        if reply.map != self.map || reply.still == Still::Busy || self.first.as_ref().is_some_and(|first| !same(first))
+        {
             return Found::No;
         }
         self.replies.insert(from, reply);

@@ -67,6 +67,8 @@ pub struct Sender {
     /// The oldest row there is; one more than the last when there is none.
     first: u64,
     last: u64,
+    /// What a checkpoint of the receiver had, as far as it was heard of.
+    covered: u64,
     /// What the receiver has, as far as it has said so in its present session.
     stands: Option<u64>,
     receiver: Option<u64>,
@@ -81,7 +83,7 @@ impl Sender {
         let (first, last) = rows.unwrap_or((1, 0));
         let was = before.filter(|_| rows.is_some()).map(|session| Stand { session, number: last });
         let (under_way, not_before) = (None, UnixMillis(0));
-        Self { session, was, first, last, stands: None, receiver: None, under_way, not_before, asks: 0 }
+        Self { session, was, first, last, covered: 0, stands: None, receiver: None, under_way, not_before, asks: 0 }
     }
 
     /// The number of the next row; with the commit of that row, [`Self::added`].
@@ -120,8 +122,8 @@ impl Sender {
         Some(Ask { id: self.asks, session: self.session, was: self.was, after, rows, oldest, map })
     }
 
-    /// The answer of a receiver's session. Gives back the rows that it lacks and that nobody has any more, if there are such: a loss, to
-    /// be told.
+    /// The answer of a receiver's session. Gives back the rows that it lacks although its checkpoint had them, if there are such:
+    /// nobody has them any more, a loss to be told.
     pub fn answered(&mut self, id: u64, receiver: u64, answer: Answer, now: UnixMillis) -> Option<(u64, u64)> {
         if self.under_way.is_none_or(|(asked, _)| asked != id) {
             return None; // of an earlier request: where it stood then
@@ -133,8 +135,8 @@ impl Sender {
             Answer::Unknown => self.stands = Some(self.first - 1),
             Answer::Stands(number) => {
                 self.stands = Some(number.min(self.last));
-                if number + 1 < self.first {
-                    return Some((number + 1, self.first - 1));
+                if number < self.covered {
+                    return Some((number + 1, self.covered));
                 }
             }
         }
@@ -151,12 +153,18 @@ impl Sender {
     /// A whole checkpoint of the receiver has all rows up to there. Gives back up to which number rows are to be removed.
     pub fn covered(&mut self, stand: Stand) -> Option<u64> {
         let number = same(Some(stand), self.session, self.was)?.min(self.last);
+        self.covered = self.covered.max(number);
         if number < self.first {
             return None;
         }
-        self.first = number + 1;
-        self.stands = self.stands.map(|stands| stands.max(number));
+        self.removed(number);
         Some(number)
+    }
+
+    /// The rows up to that number went another way: their links are in other rows now.
+    pub fn removed(&mut self, number: u64) {
+        self.first = self.first.max(number.min(self.last) + 1);
+        self.stands = self.stands.map(|stands| stands.max(self.first - 1));
     }
 
     /// Whether the receiver's session has said that it has every row.

@@ -1,0 +1,63 @@
+//! Faults that the simulation has to find.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// A row goes at its answer, not when a checkpoint covers it.
+    RowGoesAtAnswer,
+    /// Who takes a partition does not raise its `next_seq` to the giver's.
+    NextSeqNotRaised,
+    /// The filter does not get the keys of what was taken in.
+    FilterNotFilled,
+    /// The end is told after one round.
+    OneRound,
+    /// Rows that do not count are not cleared before a partition is taken in.
+    NotCleared,
+    /// A lease is taken because its end has gone by, by the taker's clock on the wall.
+    ClocksCompared,
+    /// A giver fetches on after the map has a next owner.
+    GiverFetchesOn,
+    /// A folder that was put back claims to have received what the lost one had.
+    NumberKept,
+    /// The numbers of another session count.
+    SessionIgnored,
+    /// The object goes when the partition is taken in, not when a checkpoint has it.
+    ObjectGoesEarly,
+    /// Whatever map the engine has is obeyed, and any copy is put back.
+    OlderMapObeyed,
+    /// Links of what is another's are dropped by who receives them.
+    NotRerouted,
+    /// A partition is handed over without a checkpoint of the giver.
+    HandedOverUncovered,
+    /// Rows answered by a session that is gone count as answered.
+    AnsweredByFormer,
+    /// Who finds no record of its own writes one at once.
+    MissingRecordWritten,
+    /// A checkpoint has what the disk has not yet.
+    CheckpointUnsynced,
+    /// Who leaves does not wait until its outbox is empty.
+    LeftWithRows,
+    /// A link that comes out of a row is left out when the cache has it.
+    LeftOutOfRows,
+}
+
+/// Each with the number of a run that finds it.
+pub const ALL: [(Planted, u64); 18] = [
+    (Planted::RowGoesAtAnswer, 0),
+    (Planted::NextSeqNotRaised, 484),
+    (Planted::FilterNotFilled, 0),
+    (Planted::OneRound, 249),
+    (Planted::NotCleared, 11),
+    (Planted::ClocksCompared, 12),
+    (Planted::GiverFetchesOn, 254),
+    (Planted::NumberKept, 177),
+    (Planted::SessionIgnored, 227),
+    (Planted::ObjectGoesEarly, 0),
+    (Planted::OlderMapObeyed, 9),
+    (Planted::NotRerouted, 0),
+    (Planted::HandedOverUncovered, 3),
+    (Planted::AnsweredByFormer, 825),
+    (Planted::MissingRecordWritten, 492),
+    (Planted::CheckpointUnsynced, 143),
+    (Planted::LeftWithRows, 69),
+    (Planted::LeftOutOfRows, 8),
+];
