@@ -149,22 +149,23 @@ impl Member {
             log::warn!("member lost, its place is taken: member={name} from={from}");
             let wanted = Wanted { target: from, name: None };
             let (mut won, mut refused) = (None, None);
-            let mut permit = |staging: &Path| match {
+            let mut permit = |staging: &Path| {
                 faults.pass("member.take");
-                waits.take(&name, wait)
-            } {
-                Ok(taken) => {
-                    faults.pass("member.taken");
-                    let identity = taken.identity.clone();
-                    won = Some(taken);
-                    identity
-                        .map_or(Ok(()), |identity| identity.write(staging))
-                        .map_err(|e| CheckpointError::Node(e.to_string()))
-                }
-                Err(e) => {
-                    let told = CheckpointError::Node(e.to_string());
-                    refused = Some(e);
-                    Err(told)
+                let taken = waits.take(&name, wait);
+                faults.pass("member.taken");
+                match taken {
+                    Ok(taken) => {
+                        let identity = taken.identity.clone();
+                        won = Some(taken);
+                        identity
+                            .map_or(Ok(()), |identity| identity.write(staging))
+                            .map_err(|e| CheckpointError::Node(e.to_string()))
+                    }
+                    Err(e) => {
+                        let told = CheckpointError::Node(e.to_string());
+                        refused = Some(e);
+                        Err(told)
+                    }
                 }
             };
             match import(&wanted, endpoint, &destination(settings), Archive::There, &mut permit, faults) {

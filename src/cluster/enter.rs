@@ -275,10 +275,10 @@ pub(super) fn claim(
     let mut first_sent: Option<Duration> = None;
     loop {
         let found = answered(who, waiting, || read_beat(&*who.engine, &key))?;
-        if let (Some((beat, revision)), Some(sent)) = (&found, first_sent) {
-            if beat.session == session {
-                return Ok(Lease::won(session.to_owned(), who.lease, sent, *revision)); // the answer alone was lost
-            }
+        if let (Some((beat, revision)), Some(sent)) = (&found, first_sent)
+            && beat.session == session
+        {
+            return Ok(Lease::won(session.to_owned(), who.lease, sent, *revision)); // the answer alone was lost
         }
         refuse(who, &found, own, watch)?;
         let claim = match (own, &found) {
