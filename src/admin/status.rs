@@ -8,6 +8,8 @@ use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::config::NearMode;
 use crate::crawl::node::Node;
+#[cfg(feature = "cluster")]
+use crate::domain::partition::PARTITIONS;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::traps::HeldShape;
 use crate::telemetry::{HeldBack, HeldShapeView, MemberView, OutboxView, State, StatusSnapshot};
@@ -78,10 +80,24 @@ pub fn counts(node: &Node) -> StatusSnapshot {
 
 /// Which member of a crawl in parts this is, and what it has for the others.
 fn member(node: &Node) -> Option<MemberView> {
-    let share = node.crawl.share.as_ref()?;
+    let Some(share) = &node.crawl.share else { return of_cluster(node) };
     let waiting = crate::recovery::part::links::waiting(&*node.storage, share).unwrap_or_default();
     let outbox = waiting.into_iter().map(|(to, (rows, bytes, links))| OutboxView { to, rows, bytes, links });
-    Some(MemberView { name: share.name(), partitions: share.mine().len() as u64, outbox: outbox.collect() })
+    let (partitions, outbox) = (share.mine().len() as u64, outbox.collect());
+    Some(MemberView { name: share.name(), partitions, outbox, lease_seconds: None })
+}
+
+/// Which member of a crawl with an engine this is: it has everything.
+#[cfg(feature = "cluster")]
+fn of_cluster(node: &Node) -> Option<MemberView> {
+    let name = node.member.get()?.who().name.clone();
+    let lease_seconds = Some(node.fence.left().unwrap_or_default().as_secs());
+    Some(MemberView { name, partitions: u64::from(PARTITIONS), lease_seconds, outbox: Vec::new() })
+}
+
+#[cfg(not(feature = "cluster"))]
+fn of_cluster(_: &Node) -> Option<MemberView> {
+    None
 }
 
 fn near_duplicates(node: &Node) -> Option<u64> {

@@ -50,6 +50,10 @@ use crate::telemetry::{State, StateChange, StatusSnapshot};
 /// URLs left at the end that are looked at.
 const LEFT: usize = 100_000;
 
+/// Nobody wants it to wait any more.
+#[cfg(feature = "cluster")]
+const INTERRUPTED: &str = "stopped while it waited for its place in the crawl";
+
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -173,7 +177,12 @@ pub fn run<W>(
         if process.ending.is_asked() {
             return Ok(Ended::Erasing);
         }
-        let (outcome, still) = process.live(settings.clone(), held_back, hangup.clone(), &watched, is_mending)?;
+        let lived = process.live(settings.clone(), held_back, hangup.clone(), &watched, is_mending);
+        #[cfg(feature = "cluster")]
+        if let Err(RunError::Member(EnterError::Interrupted)) = &lived {
+            return Ok(Ended::Waiting(INTERRUPTED));
+        }
+        let (outcome, still) = lived?;
         if outcome.stop != Stop::Erase || process.ending.is_asked() {
             if matches!(outcome.stop, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
                 process.erase(&settings, still)?; // ordered at its very end
@@ -198,9 +207,7 @@ impl Process {
         match member.prepare(settings, &self.at()) {
             Ok(true) => Ok(None),
             Ok(false) => Ok(Some("the crawl has come to its end: there is nothing to stand by for")),
-            Err(RunError::Member(EnterError::Interrupted)) => {
-                Ok(Some("stopped while it waited for its place in the crawl"))
-            }
+            Err(RunError::Member(EnterError::Interrupted)) => Ok(Some(INTERRUPTED)),
             Err(e) => Err(e),
         }
     }

@@ -156,6 +156,9 @@ pub struct MemberView {
     pub name: String,
     /// Partitions that are its own, of 1,024.
     pub partitions: u64,
+    /// Seconds for which it may send requests without another word from the engine; none where there is no engine.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lease_seconds: Option<u64>,
     /// What it has for other members.
     pub outbox: Vec<OutboxView>,
 }

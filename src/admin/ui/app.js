@@ -10,6 +10,7 @@ import { bytes, count, rate, span, words } from "./format.js";
 import { hosts, lookAtHosts } from "./hosts.js";
 import { showIdle } from "./idle.js";
 import { jobs, lookAtJobs } from "./jobs.js";
+import { lookAtMachines, showMachines } from "./machines.js";
 import { lookAtActors } from "./pipeline.js";
 import { recent } from "./recent.js";
 import { reports, showReports } from "./reports.js";
@@ -83,6 +84,7 @@ function showStatus(s) {
   rejected.show(s.rejected_by_reason, s.troubles);
   showHeld(s.held_back);
   showVisits(s);
+  showMachines(s);
   showReports(s);
   addPoint({ t: Date.now(), v: s.rate });
 }
@@ -114,7 +116,7 @@ function gone(error) {
 }
 
 /** Parts that are looked at beside the status, and every how many seconds. */
-const PARTS = [[lookAtActors, 1], [lookAtJobs, 1], [lookAtHosts, 3], [lookBack, 30], [lookAtVisits, 5]];
+const PARTS = [[lookAtActors, 1], [lookAtJobs, 1], [lookAtHosts, 3], [lookBack, 30], [lookAtVisits, 5], [lookAtMachines, 2]];
 
 /** A part that fails leaves what it shows as it is; the status tells when the daemon is gone. */
 async function lookAtParts(round) {

@@ -30,7 +30,7 @@ const FILES: &[File] = files! {
     "image/svg+xml" => "icon.svg";
     CSS => "style.css" "parts.css" "tools.css";
     JS => "app.js" "api.js" "ask.js" "axis.js" "bars.js" "chart.js" "controls.js" "dom.js" "explain.js" "facts.js" "find.js" "format.js"
-        "fresh.js" "holders.js" "host.js" "hosts.js" "idle.js" "jobs.js" "orders.js" "pipeline.js" "recent.js" "reports.js" "retry.js" "richest.js"
+        "fresh.js" "holders.js" "host.js" "hosts.js" "idle.js" "jobs.js" "machines.js" "orders.js" "pipeline.js" "recent.js" "reports.js" "retry.js" "richest.js"
         "role.js" "rule.js" "rules.js" "save.js" "search.js" "table.js" "throughput.js" "trial.js" "values.js"
         "visits.js";
 };
