@@ -5,7 +5,7 @@ import { $, el, say, show } from "./dom.js";
 import { count, span, stamp } from "./format.js";
 import { redraw, row, table } from "./table.js";
 
-const COLUMNS = [["Machine", "host"], ["State"], ["Heard of"], ["Partitions", "number"], ["Pages", "number"], ["Waiting", "number"], ["Newest copy"], ["Its endpoint"]];
+const COLUMNS = [["Machine", "host"], ["State"], ["Heard of"], ["Partitions", "number"], ["Pages", "number"], ["Waiting", "number"], ["Newest copy", "wide"], ["Its endpoint", "wide"]];
 
 const shown = table(COLUMNS);
 let there = false;
