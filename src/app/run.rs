@@ -45,6 +45,7 @@ use crate::domain::url::PageUrl;
 #[cfg(feature = "rocksdb")]
 use crate::recovery::erase::EraseError;
 use crate::storage::Storage;
+use crate::storage::share::Share;
 use crate::telemetry::{State, StateChange, StatusSnapshot};
 
 /// URLs left at the end that are looked at.
@@ -224,12 +225,16 @@ impl Process {
 
     /// Enters the crawl with the database open; gives until when requests may be sent.
     #[cfg(feature = "cluster")]
-    fn enter(&self, seed: u64) -> Result<Fence, RunError> {
-        self.member.borrow_mut().as_mut().map_or(Ok(Fence::default()), |member| member.enter(seed, &self.at()))
+    fn enter(&self, seed: u64, in_parts: bool) -> Result<Fence, RunError> {
+        match self.member.borrow_mut().as_mut() {
+            Some(_) if in_parts => Err(EnterError::InParts.into()),
+            Some(member) => member.enter(seed, &self.at()),
+            None => Ok(Fence::default()),
+        }
     }
 
     #[cfg(not(feature = "cluster"))]
-    fn enter(&self, _: u64) -> Result<Fence, RunError> {
+    fn enter(&self, _: u64, _: bool) -> Result<Fence, RunError> {
         Ok(Fence::default())
     }
 
@@ -336,7 +341,8 @@ impl Process {
         open::settle_restore(&settings, &self.faults)?;
         let (storage, seed) = open::open_storage(&settings, &self.faults).map_err(StartError::from)?;
         let closing = Closing(storage.clone());
-        let fence = self.enter(seed)?;
+        let in_parts = Share::load(&*storage).map_err(StartError::from)?.is_some();
+        let fence = self.enter(seed, in_parts)?;
         let clock = Clock::real();
         let (placement, modules) = (Placement::Spread, MimeModules::default());
         let faults = self.faults.clone();

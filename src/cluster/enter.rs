@@ -86,6 +86,11 @@ pub enum EnterError {
         "the folder of a spare must be new or empty, this one holds a crawl: use another (--data DIR), or leave cluster.spare out"
     )]
     NotEmpty,
+    #[error(
+        "this folder is a part of a crawl that was taken apart by `lycosa split`, which cannot be a member of a crawl with an engine yet: merge it \
+         first (`lycosa merge`), or leave [cluster] out"
+    )]
+    InParts,
 }
 
 pub(super) type Result<T> = std::result::Result<T, EnterError>;

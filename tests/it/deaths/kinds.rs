@@ -88,8 +88,21 @@ fn busy() -> Sandbox {
 /// no checkpoint.
 fn usual() -> Vec<&'static Point> {
     let rare = |p: &&Point| is_of_the_end(p) || ["filter.load", "store.mend"].contains(&p.name);
-    let elsewhere =
-        ["storage", "node", "erase", "index", "sink", "credit", "checkpoint", "export", "import", "restore", "upload"];
+    let elsewhere = [
+        "storage",
+        "node",
+        "erase",
+        "index",
+        "sink",
+        "credit",
+        "checkpoint",
+        "export",
+        "import",
+        "member",
+        "part",
+        "restore",
+        "upload",
+    ];
     POINTS.iter().filter(|p| !elsewhere.contains(&p.room()) && !rare(p)).collect()
 }
 
