@@ -21,7 +21,8 @@ use crate::cluster::standby::StandBy;
 use crate::config::Settings;
 use crate::crawl::node::{Node, Stop};
 use crate::domain::cluster::lease::{Facts, MemberState};
-use crate::recovery::checkpoint::fetch::{Archive, Wanted, import, newest};
+use crate::domain::cluster::map::Map;
+use crate::recovery::checkpoint::fetch::{Archive, Wanted, import, keep_map, newest, read_map};
 use crate::recovery::checkpoint::restore::Destination;
 use crate::recovery::checkpoint::{CheckpointError, Target};
 use crate::storage::folder::MARKER;
@@ -103,10 +104,11 @@ impl Member {
             |listening: &Listening| AdminServer::standby(listening.again()?, entrance(settings)?, standby.clone());
         let server = at.listening.map(serve).transpose()?;
         let mut wait = at.waiting(&standby);
+        let kept = kept_map(settings);
         let wanted = match is_spare {
             true if !is_empty => return Err(EnterError::NotEmpty.into()),
             true => None,
-            false => match before(&self.who, is_empty, &mut wait)? {
+            false => match before(&self.who, is_empty, kept.clone(), &mut wait)? {
                 Start::GoOn => return Ok(true),
                 Start::Restore => Some(self.who.name.clone()),
             },
@@ -115,7 +117,7 @@ impl Member {
             log::info!("admin endpoint listens: address=http://{}", server.address());
         }
         let mut waits = StandBy::new(self.who.clone(), wanted);
-        let won = self.restored(settings, at.faults, &mut waits, &mut wait);
+        let won = self.restored(settings, at.faults, kept.as_ref(), &mut waits, &mut wait);
         waits.withdraw();
         drop(server);
         let Some((name, won)) = won? else { return Ok(false) };
@@ -130,12 +132,12 @@ impl Member {
         &self,
         settings: &Settings,
         faults: &Faults,
+        kept: Option<&Map>,
         waits: &mut StandBy,
         wait: &mut dyn FnMut(&str, Duration) -> bool,
     ) -> Result<Option<(String, Won)>, RunError> {
         let endpoint = settings.checkpoint.s3_endpoint.as_deref();
-        let store = Target::parse(settings.cluster.store.as_deref().unwrap_or_default());
-        let store = store.map_err(super::StartError::from)?;
+        let store = store(settings).map_err(super::StartError::from)?;
         loop {
             let mut has_copy = |name: &str| match newest(&store.below(name), endpoint) {
                 Ok(copy) => copy.is_some(),
@@ -144,29 +146,20 @@ impl Member {
                     false
                 }
             };
-            let Some(name) = waits.lost(&mut has_copy, wait)? else { return Ok(None) };
+            let Some(name) = waits.lost(kept, &mut has_copy, wait)? else { return Ok(None) };
             let from = store.below(&name);
             log::warn!("member lost, its place is taken: member={name} from={from}");
             let wanted = Wanted { target: from, name: None };
             let (mut won, mut refused) = (None, None);
             let mut permit = |staging: &Path| {
                 faults.pass("member.take");
-                let taken = waits.take(&name, wait);
+                let taken = waits.take(&name, staging, wait);
                 faults.pass("member.taken");
-                match taken {
-                    Ok(taken) => {
-                        let identity = taken.identity.clone();
-                        won = Some(taken);
-                        identity
-                            .map_or(Ok(()), |identity| identity.write(staging))
-                            .map_err(|e| CheckpointError::Node(e.to_string()))
-                    }
-                    Err(e) => {
-                        let told = CheckpointError::Node(e.to_string());
-                        refused = Some(e);
-                        Err(told)
-                    }
-                }
+                taken.map(|taken| won = Some(taken)).map_err(|e| {
+                    let told = CheckpointError::Node(e.to_string());
+                    refused = Some(e);
+                    told
+                })
             };
             match import(&wanted, endpoint, &destination(settings), Archive::There, &mut permit, faults) {
                 Ok(done) => {
@@ -192,7 +185,7 @@ impl Member {
     ///
     /// # Errors
     /// [`EnterError`].
-    pub fn enter(&mut self, seed: u64, at: &At<'_>) -> Result<Fence, RunError> {
+    pub fn enter(&mut self, seed: u64, settings: &Settings, at: &At<'_>) -> Result<Fence, RunError> {
         if let Some(membership) = &self.membership {
             return Ok(membership.fence());
         }
@@ -207,6 +200,11 @@ impl Member {
             won.map.version,
             self.who.lease.as_secs()
         );
+        if let Err(e) = store(settings).and_then(|store| keep_map(&store, endpoint(settings), &won.map.text())) {
+            log::warn!(
+                "map not kept in the store, an engine that loses everything would not be known by it: error={e}"
+            );
+        }
         let membership = Arc::new(Membership::keep(self.who.clone(), won, MemberState::Running)?);
         let fence = membership.fence();
         self.membership = Some(membership);
@@ -241,6 +239,22 @@ impl Member {
             membership.leave(state);
         }
     }
+}
+
+/// The store that all members see.
+fn store(settings: &Settings) -> Result<Target, CheckpointError> {
+    Target::parse(settings.cluster.store.as_deref().unwrap_or_default())
+}
+
+fn endpoint(settings: &Settings) -> Option<&str> {
+    settings.checkpoint.s3_endpoint.as_deref()
+}
+
+/// The map that the store keeps; none when it keeps none, is away, or keeps what is no map.
+fn kept_map(settings: &Settings) -> Option<Map> {
+    let read = store(settings).and_then(|store| read_map(&store, endpoint(settings)));
+    let text = read.inspect_err(|e| log::warn!("store cannot be asked for its map: error={e}")).ok()??;
+    Map::read(&text).inspect_err(|e| log::warn!("the store keeps a map that is none: error={e}")).ok()
 }
 
 /// What is said of a crawl with each beat.

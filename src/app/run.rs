@@ -33,7 +33,7 @@ use crate::base::fence::Fence;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 #[cfg(feature = "cluster")]
-use crate::cluster::enter::EnterError;
+use crate::cluster::enter::{EnterError, alone};
 use crate::config::Settings;
 use crate::content::modules::MimeModules;
 use crate::crawl::admit::{LINK, explain};
@@ -204,7 +204,7 @@ impl Process {
     #[cfg(feature = "cluster")]
     fn prepare(&self, settings: &mut Settings) -> Result<Option<&'static str>, RunError> {
         let mut member = self.member.borrow_mut();
-        let Some(member) = member.as_mut() else { return Ok(None) };
+        let Some(member) = member.as_mut() else { return Ok(alone(&settings.store.data_dir).map(|()| None)?) };
         match member.prepare(settings, &self.at()) {
             Ok(true) => Ok(None),
             Ok(false) => Ok(Some("the crawl has come to its end: there is nothing to stand by for")),
@@ -225,16 +225,16 @@ impl Process {
 
     /// Enters the crawl with the database open; gives until when requests may be sent.
     #[cfg(feature = "cluster")]
-    fn enter(&self, seed: u64, in_parts: bool) -> Result<Fence, RunError> {
+    fn enter(&self, settings: &Settings, seed: u64, in_parts: bool) -> Result<Fence, RunError> {
         match self.member.borrow_mut().as_mut() {
             Some(_) if in_parts => Err(EnterError::InParts.into()),
-            Some(member) => member.enter(seed, &self.at()),
+            Some(member) => member.enter(seed, settings, &self.at()),
             None => Ok(Fence::default()),
         }
     }
 
     #[cfg(not(feature = "cluster"))]
-    fn enter(&self, _: u64, _: bool) -> Result<Fence, RunError> {
+    fn enter(&self, _: &Settings, _: u64, _: bool) -> Result<Fence, RunError> {
         Ok(Fence::default())
     }
 
@@ -342,7 +342,7 @@ impl Process {
         let (storage, seed) = open::open_storage(&settings, &self.faults).map_err(StartError::from)?;
         let closing = Closing(storage.clone());
         let in_parts = Share::load(&*storage).map_err(StartError::from)?.is_some();
-        let fence = self.enter(seed, in_parts)?;
+        let fence = self.enter(&settings, seed, in_parts)?;
         let clock = Clock::real();
         let (placement, modules) = (Placement::Spread, MimeModules::default());
         let faults = self.faults.clone();

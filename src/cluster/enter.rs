@@ -12,7 +12,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::engine::{ClockGap, EngineError};
-use super::folder::{FolderError, Identity};
+use super::folder::{FolderError, Identity, folder_of};
 use super::{MAP, Who, node_key, read_beat, text};
 use crate::base::clock::since_boot;
 use crate::base::units::format_duration;
@@ -91,6 +91,17 @@ pub enum EnterError {
          first (`lycosa merge`), or leave [cluster] out"
     )]
     InParts,
+    #[error(
+        "the store of {cluster} has a crawl already, of the members {members}, and the engine knows nothing of it: it has lost everything, or is another. \
+         Start those members with their folders (they wait a whole lease), or take the place of one with --as NAME; for a new crawl name another \
+         cluster.store"
+    )]
+    Known { cluster: String, members: String },
+    #[error(
+        "this folder is the member {name} of the crawl {cluster}, and there is no [cluster] in the settings: another machine may have its place by now, or \
+         take it. Start it with them; to crawl on alone for good end the others first, then remove {}", file.display()
+    )]
+    Alone { name: String, cluster: String, file: std::path::PathBuf },
 }
 
 pub(super) type Result<T> = std::result::Result<T, EnterError>;
@@ -108,9 +119,20 @@ pub enum Start {
 ///
 /// # Errors
 /// [`EnterError`].
-pub fn before(who: &Who, is_empty: bool, waiting: Waiting<'_>) -> Result<Start> {
+pub fn before(who: &Who, is_empty: bool, kept: Option<Map>, waiting: Waiting<'_>) -> Result<Start> {
     let identity = known(who)?;
-    let Some(map) = map_there(who, waiting)? else { return Ok(Start::GoOn) };
+    let map = match (map_there(who, waiting)?, kept) {
+        (Some(map), _) => map,
+        (None, None) => return Ok(Start::GoOn),
+        // The engine has lost everything, or is another: whoever is a member may run.
+        (None, Some(kept)) if kept.member(&who.name).is_some() => {
+            answered(who, waiting, || put_back(who, &kept))?;
+            kept
+        }
+        (None, Some(kept)) => {
+            return Err(EnterError::Known { cluster: who.cluster.clone(), members: names_of(&kept) });
+        }
+    };
     match (map.member(&who.name), identity.is_some() || !is_empty) {
         (Some(_), true) => Ok(Start::GoOn),
         (Some(_), false) => Ok(Start::Restore),
@@ -119,8 +141,24 @@ pub fn before(who: &Who, is_empty: bool, waiting: Waiting<'_>) -> Result<Start> 
 }
 
 fn no_member(who: &Who, map: &Map) -> EnterError {
-    let members = map.members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>().join(", ");
-    EnterError::NoMember { name: who.name.clone(), cluster: who.cluster.clone(), members }
+    EnterError::NoMember { name: who.name.clone(), cluster: who.cluster.clone(), members: names_of(map) }
+}
+
+fn names_of(map: &Map) -> String {
+    map.members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses a member's folder that is started without the others.
+///
+/// # Errors
+/// [`EnterError::Alone`], [`EnterError::Replaced`].
+pub fn alone(data: &std::path::Path) -> Result<()> {
+    let Some(identity) = Identity::read(data)? else { return Ok(()) };
+    let Identity { name, cluster, replaced, .. } = identity;
+    match replaced {
+        Some(replaced) => Err(EnterError::Replaced { name, by: replaced.by, at: replaced.at }),
+        None => Err(EnterError::Alone { name, cluster, file: data.join(crate::recovery::checkpoint::fetch::MEMBER) }),
+    }
 }
 
 /// What the folder knows of itself, when it may go on.
@@ -222,10 +260,18 @@ pub fn enter(who: &Who, seed: u64, waiting: Waiting<'_>) -> Result<Won> {
         name: who.name.clone(),
         sessions: Vec::new(),
         map: map.clone(),
+        folder: None,
         replaced: None,
     };
+    clocks(who.engine.state().clock)?; // before anybody's place is taken
     let mut identity = identity.unwrap_or_else(fresh);
     let session = Uuid::new_v4().to_string();
+    let folder = folder_of(&who.data)?;
+    if identity.folder.is_some_and(|was| was != folder) {
+        log::warn!("this folder was moved or is a copy, and is waited for like a stranger: member={}", who.name);
+        identity.sessions.clear();
+    }
+    identity.folder = Some(folder);
     let before = identity.sessions.clone();
     identity.map = map.clone();
     identity.remember(&session);
@@ -237,7 +283,6 @@ pub fn enter(who: &Who, seed: u64, waiting: Waiting<'_>) -> Result<Won> {
     };
     let lease = claim(who, &session, own, &mut Watch::default(), MemberState::Running, waiting);
     let lease = lease.inspect_err(|error| mark_replaced(&mut identity, who, error))?;
-    clocks(who.engine.state().clock)?;
     Ok(Won { lease, identity: Some(identity), map })
 }
 

@@ -26,6 +26,9 @@ pub struct Identity {
     pub sessions: Vec<String>,
     /// The newest map it has acted by.
     pub map: Map,
+    /// The number of the folder in its file system: a copy has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<u64>,
     /// By whom it was replaced; such a folder does not start any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<Replaced>,
@@ -96,13 +99,23 @@ impl Identity {
     }
 }
 
+/// The number of a folder in its file system.
+///
+/// # Errors
+/// [`FolderError::Io`].
+pub fn folder_of(data: &Path) -> Result<u64, FolderError> {
+    let found =
+        fs::metadata(data).map_err(|source| FolderError::Io { doing: "look at", path: data.to_owned(), source })?;
+    Ok(std::os::unix::fs::MetadataExt::ino(&found))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn identity() -> Identity {
         let map = Map::first("n1", 7).unwrap();
-        Identity { cluster: "prod".into(), name: "n1".into(), sessions: Vec::new(), map, replaced: None }
+        Identity { cluster: "prod".into(), name: "n1".into(), sessions: Vec::new(), map, folder: None, replaced: None }
     }
 
     #[test]

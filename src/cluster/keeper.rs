@@ -12,11 +12,12 @@ use super::engine::EngineError;
 use super::enter::{Won, put_back};
 use super::folder::Identity;
 use super::folder::Replaced;
-use super::{Who, node_key, read_beat, text};
+use super::{MAP, Who, node_key, read_beat, text};
 use crate::base::clock::{Clock, since_boot};
 use crate::base::fence::Fence;
 use crate::base::sync::lock;
 use crate::domain::cluster::lease::{Beat, Claim, Facts, Lease, MemberState, Standing, Watch};
+use crate::domain::cluster::map::Map;
 use crate::warc::date::iso;
 
 /// Gives what is said with a beat; nothing between two lives of a crawl.
@@ -171,18 +172,15 @@ impl Keeper {
         let Ok(found) = read_beat(&*who.engine, &key) else { return false };
         let now = since_boot();
         match self.lease.found(&found, sent, now) {
-            Standing::Held => {
-                if found.is_none() {
-                    self.emptied(&who);
-                }
-                false
-            }
+            Standing::Held => found.is_none() && self.emptied(&who),
             Standing::Lost(to) => {
                 self.lose(&to);
                 true
             }
             Standing::Emptied => {
-                self.emptied(&who);
+                if self.emptied(&who) {
+                    return true;
+                }
                 if let Claim::Now(_) = self.watch.look(&None, &[], self.lease.length(), now) {
                     self.lease.forget();
                 }
@@ -205,16 +203,23 @@ impl Keeper {
         }
     }
 
-    /// The engine has lost everything: the map that this folder knows is put back.
-    fn emptied(&self, who: &Who) {
-        let Some(identity) = &self.identity else { return };
+    /// The engine has lost everything: the map that this folder knows is put back. True when another crawl's is there by now, and this one
+    /// has no place any more.
+    fn emptied(&mut self, who: &Who) -> bool {
+        let Some(identity) = &self.identity else { return false };
         match put_back(who, &identity.map) {
+            Ok(false) if is_another(who, identity.map.seed) => {
+                let why = format!("the engine was emptied, and another crawl {} was begun in it", who.cluster);
+                self.tell_loss(why);
+                return true;
+            }
             Ok(true) => {
                 log::warn!("engine was emptied, the map of this folder is put back: version={}", identity.map.version)
             }
             Ok(false) => {}
             Err(e) => log::warn!("engine was emptied, the map cannot be put back yet: error={e}"),
         }
+        false
     }
 
     fn lose(&mut self, to: &Beat) {
@@ -224,7 +229,6 @@ impl Keeper {
             MemberState::Dead => format!("an operator has declared {} dead (`lycosa ctl nodes dead`)", who.name),
             _ => format!("the machine {} took the place of {}", to.machine, who.name),
         };
-        log::error!("lease lost: member={} why={why:?}", who.name);
         if let (Some(identity), false) = (&mut self.identity, to.state == MemberState::Dead) {
             let by = format!("the machine {}", to.machine);
             identity.replaced = Some(Replaced { by, at: iso(Clock::real().date()) });
@@ -234,10 +238,22 @@ impl Keeper {
                 );
             }
         }
+        self.tell_loss(why);
+    }
+
+    fn tell_loss(&self, why: String) {
+        self.shared.fence.set(std::time::Duration::ZERO);
+        log::error!("lease lost: member={} why={why:?}", self.shared.who.name);
         let mut loss = lock(&self.shared.loss);
-        loss.to = Some(why.clone());
         if let Some(tell) = loss.tell.take() {
             tell(&why);
         }
+        loss.to = Some(why);
     }
+}
+
+/// Whether the engine has the map of a crawl with another seed.
+fn is_another(who: &Who, seed: u64) -> bool {
+    let there = who.engine.read(MAP).ok().flatten();
+    there.and_then(|entry| Map::read(&entry.value).ok()).is_some_and(|map| map.seed != seed)
 }

@@ -1,14 +1,16 @@
 //! Standing by: the place of a member that is lost is awaited, and taken when a copy of it is at hand.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use uuid::Uuid;
 
-use super::enter::{EnterError, LOOK, Own, Result, Waiting, Won, answered, claim, clocks, map_there, wait};
+use super::enter::{EnterError, LOOK, Own, Result, Waiting, Won, answered, claim, clocks, map_there, put_back, wait};
 use super::folder::Identity;
 use super::{Who, node_key, read_beat, spare_key, text};
 use crate::base::clock::since_boot;
 use crate::domain::cluster::lease::{Claim, Facts, MemberState, Watch};
+use crate::domain::cluster::map::Map;
 
 /// Waits for the place of a member that is lost, until one may be taken and has a copy.
 pub struct StandBy {
@@ -34,7 +36,15 @@ impl StandBy {
     ///
     /// # Errors
     /// [`EnterError`].
-    pub fn lost(&mut self, has_copy: &mut dyn FnMut(&str) -> bool, waiting: Waiting<'_>) -> Result<Option<String>> {
+    pub fn lost(
+        &mut self,
+        kept: Option<&Map>,
+        has_copy: &mut dyn FnMut(&str) -> bool,
+        waiting: Waiting<'_>,
+    ) -> Result<Option<String>> {
+        if let (None, Some(kept)) = (map_there(&self.who, waiting)?, kept) {
+            answered(&self.who, waiting, || put_back(&self.who, kept))?; // the engine has lost everything
+        }
         loop {
             self.beat();
             let Some(map) = map_there(&self.who, waiting)? else {
@@ -69,7 +79,10 @@ impl StandBy {
                 Some(name) => format!(
                     "a copy of {name}, which is lost and has no whole one in the store: only its own folder can go on"
                 ),
-                None => format!("a member to be lost; all {} are heard of", members.len()),
+                None => match &self.wanted {
+                    Some(name) => format!("{name} to be lost: it is heard of"),
+                    None => format!("a member to be lost; heard of: {}", members.join(", ")),
+                },
             };
             wait(waiting, &what, soonest)?;
         }
@@ -79,7 +92,7 @@ impl StandBy {
     ///
     /// # Errors
     /// [`EnterError::Forestalled`]; the engine's.
-    pub fn take(&mut self, name: &str, waiting: Waiting<'_>) -> Result<Won> {
+    pub fn take(&mut self, name: &str, staging: &Path, waiting: Waiting<'_>) -> Result<Won> {
         let who = Who { name: name.to_owned(), ..self.who.clone() };
         let map = map_there(&who, waiting)?.ok_or_else(|| EnterError::Forestalled(name.to_owned()))?;
         let found = answered(&who, waiting, || read_beat(&*who.engine, &node_key(name)))?;
@@ -87,19 +100,21 @@ impl StandBy {
         if !matches!(watch.look(&found, &[], who.lease, since_boot()), Claim::Now(_)) {
             return Err(EnterError::Forestalled(name.to_owned()));
         }
-        let lease = match claim(&who, &self.session, Own::New, watch, MemberState::Restoring, waiting) {
-            Err(EnterError::Taken { .. }) => return Err(EnterError::Forestalled(name.to_owned())),
-            lease => lease?,
-        };
-        clocks(who.engine.state().clock)?;
-        self.withdraw();
+        clocks(who.engine.state().clock)?; // before anybody's place is taken
         let identity = Identity {
             cluster: who.cluster.clone(),
             name: name.to_owned(),
             sessions: vec![self.session.clone()],
             map: map.clone(),
+            folder: None, // known once it is in its place
             replaced: None,
         };
+        identity.write(staging)?;
+        let lease = match claim(&who, &self.session, Own::New, watch, MemberState::Restoring, waiting) {
+            Err(EnterError::Taken { .. }) => return Err(EnterError::Forestalled(name.to_owned())),
+            lease => lease?,
+        };
+        self.withdraw();
         Ok(Won { lease, identity: Some(identity), map })
     }
 

@@ -8,7 +8,7 @@ use crossbeam_channel::bounded;
 use tempfile::TempDir;
 
 use super::engine::{Engine, Memory};
-use super::enter::{EnterError, Start, Won, before, enter};
+use super::enter::{EnterError, Start, Won, alone, before, enter};
 use super::folder::Identity;
 use super::keeper::Membership;
 use super::nodes::{DeadError, declare_dead, nodes};
@@ -28,13 +28,18 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        Self { memory: Memory::new(Clock::real()), folders: Vec::new() }
+        Self { memory: Memory::new(Clock::real()), folders: vec![tempfile::tempdir().unwrap()] }
     }
 
     /// A process of this name with a folder of its own.
     fn who(&mut self, name: &str) -> Who {
         self.folders.push(tempfile::tempdir().unwrap());
         self.at(name, self.folders.last().unwrap().path())
+    }
+
+    /// Where a folder is being made.
+    fn staging(&self) -> &Path {
+        self.folders[0].path()
     }
 
     fn at(&self, name: &str, data: &Path) -> Who {
@@ -65,14 +70,14 @@ fn begun(who: &Who) -> Membership {
 
 /// Waits for a place with a copy at hand.
 fn lost(standby: &mut StandBy) -> Option<String> {
-    standby.lost(&mut |_| true, &mut patient).unwrap()
+    standby.lost(None, &mut |_| true, &mut patient).unwrap()
 }
 
 #[test]
 fn the_first_folder_begins_the_crawl_without_waiting_and_has_everything() {
     let mut bench = Bench::new();
     let who = bench.who("n1");
-    assert_eq!(before(&who, true, &mut at_once).unwrap(), Start::GoOn);
+    assert_eq!(before(&who, true, None, &mut at_once).unwrap(), Start::GoOn);
     let member = begun(&who);
     assert!(!member.fence().is_over());
     let seen = nodes(&who).unwrap();
@@ -134,7 +139,7 @@ fn a_spare_takes_the_place_of_a_member_that_is_lost_and_the_former_does_not_go_o
     line.set_cut(true); // n1 alone hears nothing any more
     assert_eq!(lost(&mut standby).as_deref(), Some("n1"));
     assert!(member.fence().is_over(), "two would crawl the same hosts");
-    let won = standby.take("n1", &mut at_once).unwrap();
+    let won = standby.take("n1", bench.staging(), &mut at_once).unwrap();
     let identity = won.identity.clone().unwrap();
     assert_eq!((identity.name.as_str(), won.map.owned_by(won.map.members[0].id).len()), ("n1", 1024));
     identity.write(&s1.data).unwrap();
@@ -157,7 +162,7 @@ fn a_folder_that_was_replaced_while_it_was_off_learns_so_at_its_start() {
     begun(&n1).leave(MemberState::Away);
     let mut standby = StandBy::new(s1, None);
     assert_eq!(lost(&mut standby).as_deref(), Some("n1"));
-    drop(standby.take("n1", &mut at_once).unwrap());
+    drop(standby.take("n1", bench.staging(), &mut at_once).unwrap());
     let error = enter(&n1, 7, &mut patient).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Replaced { .. }), "{error}");
 }
@@ -170,7 +175,7 @@ fn a_member_that_comes_back_while_a_spare_prepares_keeps_its_place() {
     let mut standby = StandBy::new(s1, None);
     assert_eq!(lost(&mut standby).as_deref(), Some("n1"));
     let back = begun(&n1);
-    let error = standby.take("n1", &mut patient).map(drop).unwrap_err();
+    let error = standby.take("n1", bench.staging(), &mut patient).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Forestalled(_)), "{error}");
     assert!(!back.fence().is_over());
 }
@@ -186,7 +191,8 @@ fn of_two_spares_one_takes_the_place() {
         (lost(&mut one), other.join().unwrap())
     });
     assert_eq!(both, (Some("n1".into()), Some("n1".into())));
-    let taken = [one.take("n1", &mut patient).is_ok(), two.take("n1", &mut patient).is_ok()];
+    let taken =
+        [one.take("n1", bench.staging(), &mut patient).is_ok(), two.take("n1", bench.staging(), &mut patient).is_ok()];
     assert_eq!(taken.iter().filter(|taken| **taken).count(), 1);
 }
 
@@ -200,7 +206,7 @@ fn who_was_stopped_by_its_operator_is_not_replaced_and_a_crawl_that_is_done_ends
         looks += 1;
         patient(what, long) && looks < 150
     };
-    let error = StandBy::new(s1.clone(), None).lost(&mut |_| true, &mut for_a_while).map(drop).unwrap_err();
+    let error = StandBy::new(s1.clone(), None).lost(None, &mut |_| true, &mut for_a_while).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Interrupted), "{error}");
     begun(&n1).leave(MemberState::Done);
     assert_eq!(lost(&mut StandBy::new(s1, None)), None);
@@ -216,7 +222,7 @@ fn a_member_without_a_copy_is_not_replaced() {
         what.clone_into(&mut told);
         patient(what, long) && !what.contains("only its own folder")
     };
-    let error = StandBy::new(s1, None).lost(&mut |_| false, &mut until_told).map(drop).unwrap_err();
+    let error = StandBy::new(s1, None).lost(None, &mut |_| false, &mut until_told).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Interrupted), "{error}");
     assert!(told.contains("n1"), "{told}");
 }
@@ -230,8 +236,8 @@ fn an_operators_word_that_a_machine_is_off_spares_the_wait() {
     assert!(matches!(declare_dead(&n1, "n1"), Err(DeadError::Myself(_))));
     declare_dead(&s1, "n1").unwrap();
     let mut standby = StandBy::new(s1.clone(), None);
-    assert_eq!(standby.lost(&mut |_| true, &mut at_once).unwrap().as_deref(), Some("n1"));
-    standby.take("n1", &mut at_once).unwrap();
+    assert_eq!(standby.lost(None, &mut |_| true, &mut at_once).unwrap().as_deref(), Some("n1"));
+    standby.take("n1", bench.staging(), &mut at_once).unwrap();
 }
 
 #[test]
@@ -296,7 +302,7 @@ fn folders_that_do_not_belong_there_are_refused_with_what_to_do() {
     let member = begun(&n1);
     let error = enter(&other, 8, &mut at_once).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Seed { .. }), "{error}");
-    let error = before(&n2, true, &mut at_once).unwrap_err().to_string();
+    let error = before(&n2, true, None, &mut at_once).unwrap_err().to_string();
     assert!(error.contains("n2") && error.contains("members are n1"), "{error}");
     let error = enter(&Who { cluster: "test".into(), ..n1.clone() }, 7, &mut at_once).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::OtherCrawl { .. }), "{error}");
@@ -304,7 +310,7 @@ fn folders_that_do_not_belong_there_are_refused_with_what_to_do() {
     let twin = bench.who("n1");
     let error = enter(&twin, 7, &mut patient).map(drop).unwrap_err();
     assert!(matches!(&error, EnterError::Taken { machine, .. } if machine == "m-n1"), "{error}");
-    assert_eq!(before(&bench.who("n1"), true, &mut at_once).unwrap(), Start::Restore);
+    assert_eq!(before(&bench.who("n1"), true, None, &mut at_once).unwrap(), Start::Restore);
     drop(member);
 }
 
@@ -314,4 +320,46 @@ fn clocks_that_are_far_apart_refuse_a_start() {
     bench.memory.set_ahead(60_000);
     let error = enter(&bench.who("n1"), 7, &mut at_once).map(drop).unwrap_err().to_string();
     assert!(error.contains("NTP"), "{error}");
+}
+
+#[test]
+fn a_store_that_knows_of_a_crawl_keeps_another_from_being_begun_in_an_engine_that_lost_everything() {
+    let mut bench = Bench::new();
+    let (n1, n9) = (bench.who("n1"), bench.who("n9"));
+    let kept = Map::first("n1", 7).unwrap();
+    let error = before(&n9, true, Some(kept.clone()), &mut at_once).unwrap_err();
+    assert!(matches!(error, EnterError::Known { .. }), "{error}");
+    // A member of that name whose folder is gone is made of its copy, when nobody was heard of for a lease.
+    assert_eq!(before(&n1, true, Some(kept.clone()), &mut at_once).unwrap(), Start::Restore);
+    let mut standby = StandBy::new(n9, None);
+    assert_eq!(standby.lost(Some(&kept), &mut |_| true, &mut patient).unwrap().as_deref(), Some("n1"));
+}
+
+#[test]
+fn a_member_whose_engine_was_emptied_and_taken_by_another_crawl_sends_nothing_more() {
+    let mut bench = Bench::new();
+    let (n1, n9) = (bench.who("n1"), bench.who("n9"));
+    let cut = Arc::new(bench.memory.connect());
+    let member = begun(&Who { engine: cut.clone(), lease: Duration::from_secs(60), ..n1 });
+    cut.set_cut(true);
+    bench.memory.empty();
+    let other = kept(&n9, enter(&n9, 8, &mut at_once).unwrap());
+    let (said, told) = bounded(1);
+    member.on_loss(Box::new(move |by| said.send(by.to_owned()).unwrap()));
+    cut.set_cut(false);
+    assert!(told.recv_timeout(Duration::from_secs(60)).unwrap().contains("another crawl"));
+    assert!(member.fence().is_over() && !other.fence().is_over());
+}
+
+#[test]
+fn a_copy_of_a_members_folder_is_waited_for_like_a_stranger_and_one_without_a_cluster_is_refused() {
+    let mut bench = Bench::new();
+    let (n1, copy) = (bench.who("n1"), bench.who("n1"));
+    let member = begun(&n1);
+    std::fs::copy(n1.data.join("MEMBER"), copy.data.join("MEMBER")).unwrap();
+    let error = enter(&copy, 7, &mut patient).map(drop).unwrap_err();
+    assert!(matches!(error, EnterError::Taken { .. }), "{error}");
+    assert!(!member.fence().is_over() && member.lost().is_none());
+    assert!(matches!(alone(&n1.data), Err(EnterError::Alone { .. })));
+    alone(bench.staging()).unwrap();
 }

@@ -8,7 +8,7 @@ use super::carry::same;
 use super::layout::{self, ARCHIVE, Copy, WARC, table_key, warc_key};
 use super::manifest::{Manifest, Stored, is_name, is_plain};
 use super::pieces::{self, unpack};
-use super::place::{Place, Target, fetch};
+use super::place::{Place, Target, fetch, put_bytes, read_small};
 use super::restore::{Destination, Restored, aside_name, own};
 use super::swap::{Plan, Swap, is_live, settle};
 use super::uploads::{Line, parse_list};
@@ -151,6 +151,26 @@ pub fn newest(target: &Target, endpoint: Option<&str>) -> Result<Option<String>>
         Err(CheckpointError::NoCopy { .. } | CheckpointError::Incomplete { .. }) => Ok(None),
         Err(e) => Err(e),
     }
+}
+
+/// The map of a crawl on several machines, beside the folders of its members: who begins one learns that there is one already.
+const MAP: &str = "map.json";
+
+/// The map that a store keeps.
+///
+/// # Errors
+/// Those of the place.
+pub fn read_map(store: &Target, endpoint: Option<&str>) -> Result<Option<Vec<u8>>> {
+    read_small(&*store.open(endpoint)?, MAP)
+}
+
+/// Has a store keep this map.
+///
+/// # Errors
+/// Those of the place.
+pub fn keep_map(store: &Target, endpoint: Option<&str>, text: &[u8]) -> Result<()> {
+    let place = store.open(endpoint)?;
+    if read_small(&*place, MAP)?.as_deref() == Some(text) { Ok(()) } else { put_bytes(&*place, MAP, text) }
 }
 
 /// Makes a new data folder of a copy. Everything is fetched and compared with its digest before the folder is one.

@@ -25,6 +25,8 @@ const LEAST_PAYLOAD: usize = 1 << 20;
 const REQUESTS: usize = 32;
 /// How often the other side is looked at while all is well, and while it is not.
 const LOOK: Duration = Duration::from_secs(5);
+/// So long an engine that was never reached is no engine that is away.
+const BEGINNING: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// What a server complained of is told with what failed within this.
 const COMPLAINT: Duration = Duration::from_secs(10);
@@ -307,10 +309,15 @@ impl Link {
         let seen = match seen {
             Ok(seen) => seen,
             Err(err) => {
-                if state.why.is_none() {
-                    log::warn!("{err}");
+                // The first moment is no absence.
+                let is_beginning =
+                    state.life.is_none() && lock(&self.tried).is_none() && now.since(state.since) < BEGINNING;
+                if !is_beginning {
+                    if state.why.is_none() {
+                        log::warn!("{err}");
+                    }
+                    state.why = Some(err.to_string());
                 }
-                state.why = Some(err.to_string());
                 return;
             }
         };
