@@ -44,6 +44,8 @@ impl Standby {
 pub(super) fn configure(app: &mut ServiceConfig) {
     app.route("/healthz", web::get().to(|| async { HttpResponse::Ok().body("ok\n") }))
         .route("/readyz", web::get().to(ready))
+        .route("/", web::get().to(ready))
+        .route("/metrics", web::get().to(metrics))
         .route("/api/v1/nodes", web::get().to(nodes))
         .route("/api/v1/nodes/{name}/dead", web::post().to(dead))
         .route("/api/v1/stop", web::post().to(stop))
@@ -56,6 +58,11 @@ async fn ready(standby: Data<Standby>) -> HttpResponse {
         .insert_header((header::RETRY_AFTER, AGAIN))
         .content_type("text/plain; charset=utf-8")
         .body(format!("not ready: {}\n", standby.sentence()))
+}
+
+/// None, but an answer: who stands by is up.
+async fn metrics() -> HttpResponse {
+    HttpResponse::Ok().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body("# EOF\n")
 }
 
 async fn nodes(standby: Data<Standby>) -> Answer {

@@ -50,7 +50,7 @@ pub enum EnterError {
     Map { cluster: String, source: MapError },
     /// The folder was replaced.
     #[error(
-        "this folder was the member {name} until {at}, when {by} took its place: it does not go on, for two would crawl the same hosts. What it \
+        "this folder was the member {name}, whose place {by} has taken (noticed at {at}): it does not go on, for two would crawl the same hosts. What it \
          archived and did not upload is in its archive folder; to use this machine again give it an empty folder (--data DIR), with \
          cluster.spare = true"
     )]

@@ -113,7 +113,7 @@ fn a_spare_goes_on_where_a_machine_was_lost_and_that_one_sends_nothing_more() {
     cluster.assert_whole("two");
     let mut again = cluster.start("one", "n1", &[]);
     let log = ended(&mut again, 2);
-    assert!(log.contains("took its place"), "{log}");
+    assert!(log.contains("has taken"), "{log}");
     // Another spare finds nothing to do any more.
     let mut late = cluster.start("three", "s2", &["--set", "cluster.spare=true"]);
     assert!(ended(&mut late, 0).contains("nothing to stand by for"));

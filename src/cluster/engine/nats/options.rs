@@ -105,10 +105,20 @@ impl NatsOptions {
                 options.credentials(&text).map_err(|err| told(&err))?
             };
         }
+        // The client reads them with each connection, and would try for ever without them.
+        let pem = |setting, path: &PathBuf, label: &str| {
+            let told = |why: &dyn std::fmt::Display| wrong(setting, format!("{}: {why}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|err| told(&err))?;
+            let is_pem = text.lines().any(|line| line.starts_with("-----BEGIN ") && line.contains(label));
+            if is_pem { Ok(()) } else { Err(told(&format!("there is no {label} in it (PEM)"))) }
+        };
         if let Some(path) = &self.authority {
+            pem("authority", path, "CERTIFICATE")?;
             options = options.add_root_certificates(path.clone());
         }
         if let Some((certificate, key)) = &self.certificate {
+            pem("certificate", certificate, "CERTIFICATE")?;
+            pem("key", key, "PRIVATE KEY")?;
             options = options.add_client_certificate(certificate.clone(), key.clone());
         }
         Ok(options)
