@@ -28,8 +28,16 @@ pub enum ShareError {
     #[error("the folder's map of members: {0}")]
     Map(#[from] MapError),
     /// Between two folders something is under way.
-    #[error("{0} did not come to its end: give that command again first, it goes on")]
-    UnderWay(String),
+    #[error(
+        "{command} did not come to its end: give that command again first, it goes on{}",
+        if *.back { " (or take it back: the same with --abandon)" } else { "" }
+    )]
+    UnderWay {
+        /// The command.
+        command: String,
+        /// Nothing is given away by it yet.
+        back: bool,
+    },
     #[error(
         "this folder was merged into member {0}, who has all that was in it; run that one, this one can be removed"
     )]
@@ -94,12 +102,17 @@ pub fn may_go_on(storage: &dyn Storage) -> Result<(), ShareError> {
     #[derive(serde::Deserialize)]
     struct Said {
         command: String,
+        kind: String,
+        name: String,
     }
     match read::meta::<Membership>(storage, ())? {
         Some(Membership { merged: Some(into), .. }) => Err(ShareError::Merged(into)),
-        Some(Membership { work: Some(work), .. }) => {
-            let said = serde_json::from_str::<Said>(&work).map_or(work, |said| said.command);
-            Err(ShareError::UnderWay(said))
+        Some(Membership { work: Some(work), map, .. }) => {
+            let Ok(Said { command, kind, name }) = serde_json::from_str(&work) else {
+                return Err(ShareError::UnderWay { command: work, back: false });
+            };
+            let back = kind == "giving" && Map::read(map.as_bytes())?.member(&name).is_none();
+            Err(ShareError::UnderWay { command, back })
         }
         _ => Ok(()),
     }

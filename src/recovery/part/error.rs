@@ -38,6 +38,15 @@ pub enum PartError {
     Another { data: PathBuf, command: String },
     #[error("{} has a crawl already: name a folder that is new or empty", .0.display())]
     Taken(PathBuf),
+    #[error("{} and {} lie one in the other: name a new folder beside the old one", .0.display(), .1.display())]
+    Within(PathBuf, PathBuf),
+    #[error("the new folder {} cannot be made: {source}; nothing was changed, so name another one", path.display())]
+    NotMade { path: PathBuf, source: io::Error },
+    #[error(
+        "{} has what this split did not put there, and nothing of it was touched: move it elsewhere and give the command again, or take the \
+         split back with `lycosa split {} --abandon`", .to.display(), .from.display()
+    )]
+    NotOurs { from: PathBuf, to: PathBuf },
     #[error("nothing would go to the other folder: {0}")]
     Nothing(String),
     #[error("all that {} has would go, so there is nothing to take apart; rename the folder instead", .0.display())]
@@ -60,8 +69,8 @@ pub enum PartError {
     #[error("{}: {problem}", path.display())]
     Links { path: PathBuf, problem: String },
     /// The other one stands elsewhere, or was given another name.
-    #[error("{} is under way with {}, not with {}: give the command with that folder", data.display(), noted.display(), given.display())]
-    Elsewhere { data: PathBuf, noted: PathBuf, given: PathBuf },
+    #[error("{} is under way with {}, not with {}: give the command with that folder{}", data.display(), noted.display(), given.display(), if *.back { ", or take it back with --abandon" } else { "" })]
+    Elsewhere { data: PathBuf, noted: PathBuf, given: PathBuf, back: bool },
     #[error(
         "{} is a member of a crawl on several machines (its file MEMBER says so): there partitions move while it runs, not by hand", .0.display()
     )]
@@ -79,7 +88,7 @@ impl PartError {
     /// What it says of the disk, if that has a part in it.
     pub fn fault(&self) -> Option<DiskFault> {
         match self {
-            Self::Io { source, .. } => Some(DiskFault::of_io(source)),
+            Self::Io { source, .. } | Self::NotMade { source, .. } => Some(DiskFault::of_io(source)),
             Self::Storage(e) => Some(e.fault()),
             Self::Warc(e) => Some(e.fault()),
             Self::Checkpoint(e) => e.fault(),

@@ -41,10 +41,33 @@ struct Head {
     /// Who wrote it, and for whom it is.
     from: MemberId,
     to: MemberId,
-    /// The last row that the writer has of each way to it: sender, addressee, number.
+    /// Members that were merged into the writer.
+    also: Vec<MemberId>,
+    /// Of the rows that the writer itself has for the other all are in the file that have a greater number.
+    after: u64,
+    /// The last row that the writer has of each way to it: sender, addressee, number. Of a way that is not there it has none.
     got: Vec<(MemberId, MemberId, u64)>,
     /// Who has what, as the writer knows it.
     map: Map,
+}
+
+impl Head {
+    /// What the writer has of this member's rows, as of now: less than before when it was put back to a checkpoint.
+    fn receipts(&self, own: MemberId, handed: &mut Handed) {
+        for (to, of) in handed.out.iter_mut().filter(|(to, _)| **to == self.from || self.also.contains(to)) {
+            of.theirs = self.got.iter().find(|way| (way.0, way.1) == (own, *to)).map_or(0, |way| way.2);
+            of.next = of.next.max(of.theirs + 1);
+        }
+    }
+
+    /// What is said when rows before those of the file are missing.
+    fn missing(&self, share: &Share) -> String {
+        let (from, own) = (share.name_of(self.from), share.name());
+        format!(
+            "rows before those in it are missing, which were in an earlier file: bring that first; where there is none (this folder was put \
+             back to a checkpoint), carry what {own} exports now to {from}, whose next file has them again"
+        )
+    }
 }
 
 /// A file that was written.
@@ -87,22 +110,22 @@ pub fn export(side: &Side<'_>, dir: &Path) -> Result<Vec<Written>> {
 }
 
 fn write(side: &Side<'_>, (share, handed): (&Share, &Handed), to: MemberId, dir: &Path) -> Result<Written> {
+    let sent = handed.out.get(&to).map_or(0, |of| of.theirs);
     let got = handed.got.iter().map(|((from, to), last)| (*from, *to, *last)).collect();
     let seed = format!("{:016x}", side.seed()?);
-    let head = Head { seed, from: share.own, to, got, map: share.map.clone() };
+    let head = Head { seed, from: share.own, to, also: share.also.clone(), after: sent, got, map: share.map.clone() };
     let file = dir.join(format!("{}-to-{}.links", share.name(), share.name_of(to)));
     let new = file.with_extension("new");
     let failed = || PartError::io("write", &new);
     let mut out = Hashed { out: BufWriter::new(own::create(&new).map_err(failed())?), sha: Sha256::new() };
     let head = serde_json::to_vec(&head).unwrap_or_default();
     [MAGIC, &head, b"\n"].iter().try_for_each(|part| out.put(part)).map_err(failed())?;
-    let theirs = handed.out.get(&to).map_or(0, |of| of.theirs);
     let (mut rows, mut links, mut range) = (0, 0, KeyRange::all());
     loop {
         let found = read::scan::<Outbox>(side.storage, &range, CHUNK)?;
         let next = found.last().filter(|_| found.len() == CHUNK).map(|(key, _)| after(&key.encode()));
         for (key, row) in found {
-            if key.to == to && (key.from != share.own || key.number > theirs) {
+            if key.to == to && (key.from != share.own || key.number > sent) {
                 let value = row.encode();
                 let length = u32::try_from(value.len()).unwrap_or(u32::MAX).to_be_bytes();
                 [&key.encode()[..], &length, &value].iter().try_for_each(|part| out.put(part)).map_err(failed())?;
@@ -157,13 +180,7 @@ pub fn import(side: &Side<'_>, path: &Path) -> Result<Brought> {
         return Err(wrong(&format!("these links are for {to}, not for {own}")));
     }
     let mut handed = read::meta::<Handed>(side.storage, ())?.unwrap_or_default();
-    for (from, to, last) in &head.got {
-        if share.own == *from
-            && let Some(of) = handed.out.get_mut(to)
-        {
-            of.theirs = *last;
-        }
-    }
+    head.receipts(share.own, &mut handed);
     let mut brought = Brought {
         file: path.to_owned(),
         from: head.map.numbered(head.from).map_or_else(String::new, |from| from.name.clone()),
@@ -178,16 +195,17 @@ pub fn import(side: &Side<'_>, path: &Path) -> Result<Brought> {
         })?,
     );
     newer.iter().for_each(|member| batch.put_meta((), member));
+    if head.after > handed.got.get(&(head.from, head.to)).copied().unwrap_or_default() {
+        batch.put_meta((), &handed); // what the other has holds all the same
+        side.storage.write(&batch)?;
+        side.storage.sync()?;
+        return Err(wrong(&head.missing(&share)));
+    }
     while let Some((key, row)) = file.row()? {
         let last = handed.got.entry((key.from, key.to)).or_default();
         if key.number <= *last {
             brought.known += 1;
             continue;
-        }
-        if key.number != *last + 1 {
-            let (from, upto) = (*last + 1, key.number - 1);
-            let earlier = format!("rows {from} to {upto} are missing, which were in an earlier file: bring that first");
-            return Err(wrong(&earlier));
         }
         *last = key.number;
         (brought.rows, brought.links) = (brought.rows + 1, brought.links + row.links);
@@ -216,8 +234,16 @@ impl Source {
     fn open(path: &Path) -> Result<Self> {
         let failed = || PartError::io("read", path);
         let wrong = || PartError::Links { path: path.to_owned(), problem: NO_FILE.to_owned() };
-        let mut file = File::open(path).map_err(failed())?;
-        let length = file.metadata().map_err(failed())?.len().checked_sub(DIGEST).ok_or_else(wrong)?;
+        let not = |problem: &str| PartError::Links { path: path.to_owned(), problem: problem.to_owned() };
+        let mut file = File::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => not("there is no such file"),
+            _ => failed()(error),
+        })?;
+        let about = file.metadata().map_err(failed())?;
+        if about.is_dir() {
+            return Err(not("that is a folder: name the files in it that are for this member"));
+        }
+        let length = about.len().checked_sub(DIGEST).ok_or_else(wrong)?;
         let (_, found) = files::digest_of(&file, length, |_| Ok(())).map_err(failed())?;
         let mut digest = Vec::new();
         file.seek(SeekFrom::Start(length)).and_then(|_| file.read_to_end(&mut digest)).map_err(failed())?;

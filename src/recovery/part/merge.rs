@@ -215,7 +215,8 @@ impl Merge<'_> {
             (known.rows, known.bytes, known.links) =
                 (known.rows + of.rows, known.bytes + of.bytes, known.links + of.links);
             if is_both(to) {
-                own.got.insert((sides.from.own, *to), next.saturating_sub(1)); // they are all here
+                let known = own.got.entry((sides.from.own, *to)).or_default();
+                *known = (*known).max(next.saturating_sub(1)); // they are all here
             }
         }
         for (to, of) in &mut own.out {

@@ -9,11 +9,13 @@
 //! | `credit` | the part of link credit that goes along |
 //! | `files` | the archive and `crawl.jsonl` |
 //! | `choose` | which partitions go |
+//! | `begun` | where the new folder lies, and whose what is in it is |
 //!
 //! What is under way stands in both folders' `meta/member` before anything is changed, and nothing else may be done with them until it is
 //! done (I14). The step that counts is one commit in one folder: before it nothing is given, after it nothing is kept. All other steps find
 //! by themselves what is still to be done, so the same command goes on after a kill.
 
+mod begun;
 mod choose;
 mod credit;
 mod error;

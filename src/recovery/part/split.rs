@@ -1,16 +1,15 @@
 //! Some partitions of a folder become another folder, which goes on by itself.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::rows::{self, Copied, Out, Way, counters_of};
-use super::{CRAWL, Choice, Kind, PartError, Result, Side, Tell, Work, credit, files, share_of, with_map};
+use super::{CRAWL, Choice, Kind, PartError, Result, Side, Tell, Work, begun, credit, files, share_of, with_map};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::domain::cluster::map::{Map, MemberId};
 use crate::domain::fingerprint::Fingerprinter;
 use crate::domain::partition::{Partition, PartitionSet};
-use crate::recovery::names_in;
 use crate::storage::keys::KeyRange;
 use crate::storage::share::may_go_on;
 use crate::storage::tables::MetaRecord;
@@ -19,9 +18,6 @@ use crate::storage::values::{
     RunState,
 };
 use crate::storage::{Batch, Family, Storage, read};
-
-/// Names of what a taking apart makes in the new folder.
-const MADE: [&str; 8] = ["db", "FORMAT", "FORMAT.new", "crawl.jsonl", "uploaded.jsonl", "warc", "synced", "fed"];
 
 /// What is wanted.
 pub struct Split<'s> {
@@ -99,9 +95,7 @@ impl Split<'_> {
         if set == *share.mine() {
             return Err(PartError::All(self.from.data.clone()));
         }
-        if !is_empty(&self.to)? {
-            return Err(PartError::Taken(self.to.clone()));
-        }
+        begun::make(&self.from.data, &self.to)?;
         let other = std::path::absolute(&self.to).map_err(PartError::io("find", &self.to))?;
         let work = Work {
             command: self.command.clone(),
@@ -122,19 +116,15 @@ impl Split<'_> {
         if work.kind != Kind::Giving {
             return Err(PartError::Another { data, command: work.command });
         }
-        if work.other != given {
-            return Err(PartError::Elsewhere { data, noted: work.other, given });
-        }
         let Some(member) = self.from.member()? else { return Err(PartError::Note { data }) };
-        let given = share_of(&member)?.map.member(&work.name).is_some();
-        if !given {
-            for name in MADE {
-                let path = self.to.join(name);
-                let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-                crate::recovery::if_there(removed).map_err(PartError::io("remove", &path))?;
-            }
+        let is_given = share_of(&member)?.map.member(&work.name).is_some();
+        if work.other != given {
+            return Err(PartError::Elsewhere { data, noted: work.other, given, back: !is_given });
         }
-        Ok(Plan { member, set: work.partitions, name: work.name, given })
+        if !is_given {
+            begun::clear(&self.from, &self.to)?;
+        }
+        Ok(Plan { member, set: work.partitions, name: work.name, given: is_given })
     }
 
     /// Makes the new folder, and gives it its partitions. `to`: its database, new but for its seed.
@@ -271,12 +261,6 @@ pub fn abandon(from: &Side<'_>) -> Result<Option<PathBuf>> {
         from.storage.sync()?;
     }
     Ok(Some(work.other))
-}
-
-/// True when there is nothing in a folder, or no such folder.
-fn is_empty(dir: &Path) -> Result<bool> {
-    let names = names_in(dir).map_err(PartError::io("list", dir))?;
-    Ok(names.iter().all(|name| name == "lost+found"))
 }
 
 /// What was said of all seeds, wherever they are: URLs of both folders go back to them.

@@ -14,7 +14,7 @@ use crate::domain::rank::{Order, Ranker};
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use crate::recovery::check::{Check, CheckRules};
-use crate::storage::keys::RowKey;
+use crate::storage::keys::{KeyRange, RowKey};
 use crate::storage::ledger::{
     Change, Ending, ForeignUrl, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, TakenIn,
 };
@@ -299,28 +299,181 @@ fn what_cannot_be_parted_is_refused_and_left_as_it_is() {
     assert_eq!(d.share().mine(), &PartitionSet::all());
 }
 
+/// A folder finds URLs of all hosts of the other, and hands them over in one row. `n`: which ones, and when. Gives how many.
+fn find(folder: &Folder, n: u64) -> u64 {
+    let mut ledger = Ledger::open(&folder.storage, rules(&folder.storage, None)).unwrap();
+    let share = folder.share();
+    let foreign = (0..HOSTS)
+        .map(|host| url(host, 1_000 + n as usize))
+        .filter(|url| share.foreign(crate::domain::partition::Partition::of_host(url.host())).is_some())
+        .map(|url| ForeignUrl { new: NewUrl::link(url, 2), refused: None, units: 0 })
+        .collect::<Vec<_>>();
+    let found = foreign.len() as u64;
+    let mut txn = Txn::new(&folder.storage);
+    let links = LinkChange { foreign, ..LinkChange::default() };
+    ledger.apply(&mut txn, &Change::Links(Box::new(links)), UnixMillis(n), &|_| false).unwrap();
+    ledger.seal(&mut txn).unwrap();
+    folder.storage.write(&txn.into_batch()).unwrap();
+    found
+}
+
+/// Which of the finds came to a folder, each whole.
+fn came(folder: &Folder, of: &[(u64, u64)]) -> Vec<u64> {
+    let rows = read::scan::<crate::storage::tables::Outbox>(&folder.storage, &KeyRange::all(), 100).unwrap();
+    let links = rows.iter().flat_map(|(_, row)| row.unpack().unwrap().links);
+    let urls: std::collections::BTreeSet<String> = links.map(|link| link.url).collect();
+    let whole = |(n, links): &&(u64, u64)| {
+        urls.iter().filter(|url| url.ends_with(&format!("/p{}", 1_000 + n))).count() as u64 == *links
+    };
+    of.iter().filter(whole).map(|(n, _)| *n).collect()
+}
+
+/// A copy of a folder as it is now, as a checkpoint would have it.
+fn kept(folder: Folder, to: &std::path::Path) -> Folder {
+    let data = folder.data.clone();
+    drop(folder);
+    copy(&data, to);
+    Folder::open(data)
+}
+
+fn put_back(folder: Folder, kept: &std::path::Path) -> Folder {
+    let data = folder.data.clone();
+    drop(folder);
+    std::fs::remove_dir_all(&data).unwrap();
+    copy(kept, &data);
+    Folder::open(data)
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+/// Writes what one has for the other, and brings it. Gives the rows that were news.
+fn carry(from: &Folder, to: &Folder, dir: &std::path::Path) -> Result<u64> {
+    let written = links::export(&from.side(), dir)?.remove(0);
+    Ok(links::import(&to.side(), &written.file)?.rows)
+}
+
+#[test]
+fn a_sender_that_is_put_back_gives_no_number_again_and_nothing_of_what_it_finds_then_is_passed_over() {
+    let base = tempfile::tempdir().unwrap();
+    let (dir, checkpoint) = (base.path().join("carried"), base.path().join("checkpoint"));
+    let a = Folder::open(base.path().join("a"));
+    fill(&a, None);
+    let b = split(&a, &base.path().join("b"), None).unwrap();
+    let mut all = vec![(1, find(&a, 1))];
+    let a = kept(a, &checkpoint);
+    all.extend([2, 3].map(|n| (n, find(&a, n))));
+    assert_eq!(carry(&a, &b, &dir).unwrap(), 3);
+    carry(&b, &a, &dir).unwrap();
+    let a = put_back(a, &checkpoint);
+    all.push((4, find(&a, 4)));
+    assert_eq!(carry(&a, &b, &dir).unwrap(), 1, "the one that both have is known, the one of now is not");
+    // The same once it was told what the other has; that is more than it knows of.
+    carry(&b, &a, &dir).unwrap();
+    let a = put_back(a, &checkpoint);
+    carry(&b, &a, &dir).unwrap();
+    all.push((1, all[0].1));
+    all.push((2, find(&a, 2))); // by a clock that was put back: above what the other says it has all the same
+    all.push((5, find(&a, 5)));
+    assert_eq!(carry(&a, &b, &dir).unwrap(), 2);
+    assert_eq!(came(&b, &all), all.iter().map(|(n, _)| *n).collect::<Vec<_>>());
+    a.is_sound();
+    b.is_sound();
+    merge(&a, &b, None).unwrap();
+    assert_eq!(came(&a, &all), all.iter().map(|(n, _)| *n).collect::<Vec<_>>());
+    a.is_sound();
+}
+
+#[test]
+fn a_receiver_that_is_put_back_says_so_and_is_given_all_rows_again() {
+    let base = tempfile::tempdir().unwrap();
+    let (dir, checkpoint) = (base.path().join("carried"), base.path().join("checkpoint"));
+    let a = Folder::open(base.path().join("a"));
+    fill(&a, None);
+    let b = kept(split(&a, &base.path().join("b"), None).unwrap(), &checkpoint);
+    let mut all: Vec<_> = [1, 2].map(|n| (n, find(&a, n))).into();
+    assert_eq!(carry(&a, &b, &dir).unwrap(), 2);
+    carry(&b, &a, &dir).unwrap();
+    all.push((3, find(&a, 3)));
+    let b = put_back(b, &checkpoint);
+    let refused = carry(&a, &b, &dir).unwrap_err().to_string();
+    assert!(refused.contains("carry what n2 exports now to n1"), "{refused}");
+    assert!(came(&b, &all).is_empty());
+    carry(&b, &a, &dir).unwrap();
+    assert_eq!(carry(&a, &b, &dir).unwrap(), 3);
+    assert_eq!(came(&b, &all), [1, 2, 3]);
+    a.is_sound();
+    b.is_sound();
+}
+
+#[test]
+fn what_somebody_else_put_into_the_new_folder_after_a_kill_is_not_touched() {
+    let base = tempfile::tempdir().unwrap();
+    let (a, b) = (Folder::open(base.path().join("a")), base.path().join("b"));
+    fill(&a, None);
+    assert!(split(&a, &b, Some("part.noted")).is_err());
+    let refused = crate::storage::share::may_go_on(&a.storage).unwrap_err().to_string();
+    assert!(refused.contains("lycosa split A B") && refused.contains("--abandon"), "{refused}");
+    let crawls: [&dyn Fn(); 4] = [
+        &|| {
+            drop(
+                RocksStorage::open(&b, RocksOptions { seed: Some(SEED + 1), ..RocksOptions::default() })
+                    .map(|s| s.close()),
+            )
+        },
+        &|| fill(&Folder::open(b.clone()), None), // with the same seed: a copy
+        &|| copy(&a.data.join("db"), &b.join("db")), // no marker
+        &|| {},
+    ];
+    for (nth, crawl) in crawls.iter().enumerate() {
+        std::fs::create_dir_all(b.join("warc")).unwrap();
+        std::fs::remove_dir_all(&b).unwrap();
+        std::fs::create_dir_all(&b).unwrap();
+        crawl();
+        std::fs::create_dir_all(b.join("warc")).unwrap();
+        std::fs::write(b.join("warc/1.warc.gz"), "x").unwrap();
+        std::fs::write(b.join("crawl.jsonl"), "{}\n").unwrap();
+        assert!(matches!(split(&a, &b, None), Err(PartError::NotOurs { .. })), "{nth}");
+        assert!(b.join("warc/1.warc.gz").exists() && b.join("crawl.jsonl").exists(), "{nth}");
+    }
+    std::fs::remove_dir_all(&b).unwrap();
+    // What was begun before its note was written is this split's own.
+    drop(Folder::open(b.clone()));
+    split(&a, &b, None).unwrap().is_sound();
+    a.is_sound();
+}
+
+#[test]
+fn a_folder_in_the_other_or_one_that_cannot_be_made_is_refused_before_anything_is_noted() {
+    let base = tempfile::tempdir().unwrap();
+    let a = Folder::open(base.path().join("over/a"));
+    fill(&a, None);
+    let (file, link) = (base.path().join("file"), base.path().join("link"));
+    std::fs::write(&file, "x").unwrap();
+    std::os::unix::fs::symlink(&a.data, &link).unwrap();
+    for within in [a.data.join("sub"), a.data.join("x/y"), link.join("sub"), base.path().join("over"), a.data.clone()] {
+        assert!(matches!(split(&a, &within, None), Err(PartError::Within(..))), "{within:?}");
+    }
+    for unmade in [file.clone(), file.join("b")] {
+        assert!(matches!(split(&a, &unmade, None), Err(PartError::NotMade { .. })), "{unmade:?}");
+    }
+    assert_eq!(a.side().member().unwrap(), None);
+}
+
 #[test]
 fn links_are_carried_by_file_once_and_in_order_and_what_is_merged_is_taken_in() {
     let base = tempfile::tempdir().unwrap();
     let a = Folder::open(base.path().join("a"));
     fill(&a, None);
     let b = split(&a, &base.path().join("b"), None).unwrap();
-    let find = |folder: &Folder, n: usize| {
-        let mut ledger = Ledger::open(&folder.storage, rules(&folder.storage, None)).unwrap();
-        let theirs = (0..HOSTS).map(|host| url(host, 1_000 + n));
-        let share = folder.share();
-        let foreign = theirs
-            .filter(|url| share.foreign(crate::domain::partition::Partition::of_host(url.host())).is_some())
-            .map(|url| ForeignUrl { new: NewUrl::link(url, 2), refused: None, units: 0 })
-            .collect::<Vec<_>>();
-        let found = foreign.len() as u64;
-        let mut txn = Txn::new(&folder.storage);
-        let links = LinkChange { foreign, ..LinkChange::default() };
-        ledger.apply(&mut txn, &Change::Links(Box::new(links)), UnixMillis(1), &|_| false).unwrap();
-        ledger.seal(&mut txn).unwrap();
-        folder.storage.write(&txn.into_batch()).unwrap();
-        found
-    };
     let (dir, first) = (base.path().join("carried"), find(&a, 1));
     let early = links::export(&a.side(), &dir).unwrap().remove(0);
     assert_eq!((early.rows, early.links, early.to.as_str()), (1, first, "n2"));
@@ -344,6 +497,10 @@ fn links_are_carried_by_file_once_and_in_order_and_what_is_merged_is_taken_in() 
         std::fs::write(base.path().join("x"), bytes).unwrap();
         let refused = links::import(&b.side(), &base.path().join("x")).unwrap_err().to_string();
         assert!(refused.contains(why), "{refused}");
+    }
+    for (path, why) in [(base.path().join("none"), "no such file"), (dir.clone(), "a folder")] {
+        let refused = links::import(&b.side(), &path).unwrap_err();
+        assert!(matches!(&refused, PartError::Links { problem, .. } if problem.contains(why)), "{refused}");
     }
     find(&b, 4);
     a.is_sound();

@@ -21,6 +21,8 @@ pub(super) struct Outbox {
     handed: Handed,
     /// Of the batch under construction.
     links: BTreeMap<MemberId, HandedLinks>,
+    /// When they were found, in milliseconds since 1970.
+    now: u64,
     /// Seeds of which is said something in them.
     said: BTreeSet<(MemberId, String)>,
 }
@@ -28,7 +30,7 @@ pub(super) struct Outbox {
 impl Outbox {
     pub fn open(storage: &dyn Storage) -> Result<Self> {
         let handed = read::meta::<Handed>(storage, ())?.unwrap_or_default();
-        Ok(Self { handed, links: BTreeMap::new(), said: BTreeSet::new() })
+        Ok(Self { handed, links: BTreeMap::new(), now: 0, said: BTreeSet::new() })
     }
 }
 
@@ -52,7 +54,14 @@ impl Ledger {
     /// Links to other members' hosts go along with this batch.
     ///
     /// `share`: units of credit that each gets which is to be followed.
-    pub(super) fn hand_over(&mut self, txn: &Txn<'_>, foreign: &[ForeignUrl], share: u128) -> Result<()> {
+    pub(super) fn hand_over(
+        &mut self,
+        txn: &Txn<'_>,
+        foreign: &[ForeignUrl],
+        share: u128,
+        now: UnixMillis,
+    ) -> Result<()> {
+        self.outbox.iter_mut().for_each(|outbox| outbox.now = now.0);
         for foreign in foreign {
             let host = HostAt::of(&self.rules.prints, foreign.new.url.host());
             let Some(to) = self.rules.share.as_ref().and_then(|share| share.map.owner(host.partition)) else {
@@ -83,7 +92,8 @@ impl Ledger {
         }
     }
 
-    /// The rows of the batch, and what there is for each.
+    /// The rows of the batch, and what there is for each. Their numbers are times, so that a folder that is put back to a checkpoint does not
+    /// give again those that it gave after it: whoever had these would pass other rows over.
     pub(super) fn seal_outbox(&mut self, txn: &mut Txn<'_>) -> Result<()> {
         let (Some(outbox), Some(share)) = (&mut self.outbox, &self.rules.share) else { return Ok(()) };
         outbox.said.clear();
@@ -93,9 +103,8 @@ impl Ledger {
         for (to, links) in std::mem::take(&mut outbox.links) {
             let of = outbox.handed.out.entry(to).or_default();
             for row in links.into_rows() {
-                of.next = of.next.max(1);
-                let key = RowKey { from: share.own, to, number: of.next };
-                of.next += 1;
+                let key = RowKey { from: share.own, to, number: of.next.max(outbox.now).max(1) };
+                of.next = key.number + 1;
                 if !share.is_me(to) {
                     (of.rows, of.links) = (of.rows + 1, of.links + row.links);
                     of.bytes += row.packed.len() as u64;

@@ -432,8 +432,8 @@ impl Ledger {
             again.extend(self.named_again(txn, known)?);
         }
         self.issue(txn, &fresh)?;
-        self.hand_over(txn, &links.foreign, self.share_abroad())?;
-        self.hand_over(txn, &astray, 0)?;
+        self.hand_over(txn, &links.foreign, self.share_abroad(), now)?;
+        self.hand_over(txn, &astray, 0, now)?;
         Ok(Done { settled, again, ..Done::default() })
     }
 

@@ -40,7 +40,7 @@ fields! {
     /// What there is for another member, also of those that were merged into this one.
     #[derive(Default)]
     OutTo {
-        /// Number of the next row; never given out twice.
+        /// The least number that the next row may have; it is that of its time, in milliseconds since 1970, if that is more.
         next: u64,
         /// Rows that are kept.
         rows: u64,

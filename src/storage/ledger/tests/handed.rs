@@ -78,7 +78,7 @@ fn a_link_to_anothers_host_becomes_a_row_for_it_with_all_that_it_cannot_know_and
     ]);
     let rows = rows(&bench);
     assert_eq!(rows.len(), 1, "one row a member and batch");
-    assert_eq!(rows[0].0, RowKey { from: A, to: B, number: 1 });
+    assert_eq!(rows[0].0, RowKey { from: A, to: B, number: NOW.0 });
     let HandedLinks { links: handed, said } = rows[0].1.unpack().unwrap();
     assert_eq!(said, [SeedValue { added: NOW, ..seed }], "once, what is said of the seed they go back to");
     let back: Vec<ForeignUrl> = handed.into_iter().filter_map(ForeignUrl::of).collect();
@@ -87,7 +87,7 @@ fn a_link_to_anothers_host_becomes_a_row_for_it_with_all_that_it_cannot_know_and
     assert_eq!(bench.state(&links[0].new), None);
     let handed: Handed = read::meta(&bench.storage, ()).unwrap().unwrap();
     let to = handed.out[&B].clone();
-    assert_eq!((to.next, to.rows, to.links, to.bytes), (2, 1, 3, rows[0].1.packed.len() as u64));
+    assert_eq!((to.next, to.rows, to.links, to.bytes), (NOW.0 + 1, 1, 3, rows[0].1.packed.len() as u64));
 }
 
 fn said(url: &str) -> SeedValue {
@@ -101,6 +101,17 @@ fn said(url: &str) -> SeedValue {
         cycle: None,
         guessed: false,
     }
+}
+
+#[test]
+fn the_number_of_a_row_is_its_time_or_the_next_one() {
+    let mut bench = part(A, false);
+    let find = |n: u64| {
+        of_links(LinkChange { foreign: vec![foreign(&format!("{THERE}{n}"), 1, HERE)], ..LinkChange::default() })
+    };
+    (0..3).for_each(|n| drop(bench.commit(&[find(n)])));
+    let numbers: Vec<u64> = rows(&bench).iter().map(|(key, _)| key.number - NOW.0).collect();
+    assert_eq!(numbers, [0, 1, 2], "of one millisecond");
 }
 
 #[test]
