@@ -32,13 +32,18 @@ pub fn split(args: &SplitArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     if args.abandon {
         let begun = abandon_split(&from).map_err(failed)?;
         let text = match &begun {
-            Some(folder) => format!("taken back; what was made of {} can be removed\n", shown(folder)),
+            Some(folder) => {
+                format!("taken back; {} can be removed, unless somebody put another crawl there\n", shown(folder))
+            }
             None => "nothing was under way\n".to_owned(),
         };
         let text = if args.both.json { format!("{}\n", json!({ "begun": begun })) } else { text };
         return unless_gone(out.write_all(text.as_bytes())).map(|()| Exit::Done);
     }
     let Some(to_dir) = &args.to else { return Err(CliError::usage("name the new data folder")) };
+    if is_same_folder(&args.from, to_dir) {
+        return Err(CliError::usage("that is one folder: name a new one beside it"));
+    }
     let to = of(&args.both, to_dir)?;
     if is_same_folder(&from.warc_dir(), &to.warc_dir()) || from.warc_dir() == to.warc_dir() {
         return Err(CliError::usage(
