@@ -26,10 +26,13 @@ impl Choice {
     /// # Errors
     /// [`PartError::Nothing`].
     pub fn of(&self, storage: &dyn Storage, mine: &PartitionSet) -> Result<PartitionSet> {
+        if matches!(self, Self::Range(from, to) if from > to || *to >= PARTITIONS) {
+            return Err(PartError::Nothing(format!("--partitions takes A-B, from 0 to {}", PARTITIONS - 1)));
+        }
         let chosen: PartitionSet = match self {
             Self::Share(part, of) => by_share(storage, mine, (*part, *of))?,
             Self::Hosts(patterns) => by_hosts(storage, patterns)?,
-            Self::Range(from, to) => (*from..=(*to).min(PARTITIONS - 1)).map(Partition).collect(),
+            Self::Range(from, to) => (*from..=*to).map(Partition).collect(),
         };
         let chosen: PartitionSet = chosen.iter().filter(|partition| mine.has(*partition)).collect();
         if chosen.is_empty() {

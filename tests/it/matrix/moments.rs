@@ -39,6 +39,7 @@ const AFTER_FAULTS: &[&str] = &[
     "store.mend",
     "storage.reopen",
     "storage.rewrite", // by erasures
+    "deduper.take_in", // by members of a crawl in parts
     "node.memory",
 ];
 /// Passed once for each host of a web.
