@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::args::{RulesArgs, SettingsArgs};
 use super::check::{NAME_IT, absent, options, refused, shown};
 use super::exit::CliError;
-use super::gather::{layers, with_data};
+use super::gather::{as_member, layers, with_data};
 use crate::app::{StartError, at_rest};
 use crate::config::Settings;
 use crate::crawl::node::Node;
@@ -20,21 +20,6 @@ use crate::storage::{MemoryStorage, RocksStorage, Storage, StorageError, folder,
 pub(super) fn settings(rules: &RulesArgs, data: Option<&Path>) -> Result<Settings, CliError> {
     let settings = SettingsArgs { sets: rules.sets.clone(), ..SettingsArgs::default() };
     as_member(with_data(layers(rules.config.as_deref(), &settings)?, data)?.load()?)
-}
-
-/// The settings of the member that a data folder is, in a crawl on several machines.
-///
-/// # Errors
-/// What the folder says of itself cannot be read.
-#[cfg(feature = "cluster")]
-pub(super) fn as_member(mut settings: Settings) -> Result<Settings, CliError> {
-    crate::app::as_member(&mut settings).map_err(CliError::usage)?;
-    Ok(settings)
-}
-
-#[cfg(not(feature = "cluster"))]
-pub(super) fn as_member(settings: Settings) -> Result<Settings, CliError> {
-    Ok(settings)
 }
 
 /// The database of the data folder of the settings. `live`: what to do while a crawl runs there.

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::FolderArgs;
-use super::at_rest::as_member;
 use super::exit::{CliError, Exit, unless_gone};
-use super::gather::{layers, with_data};
+use super::gather::{as_member, layers, with_data};
 use super::run::BROKEN;
 use super::watch::Watch;
 use crate::base::units::counted;

@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::args::{RunArgs, SettingsArgs};
 use super::exit::CliError;
-use crate::config::{ConfigError, Layers, LogFormat, is_seed, without_credentials};
+use crate::config::{ConfigError, Layers, LogFormat, Settings, is_seed, without_credentials};
 use crate::domain::login::login_refused;
 use crate::domain::seed::{in_utf8, seed_lines};
 
@@ -46,6 +46,21 @@ pub fn with_data(layers: Layers, data: Option<&Path>) -> Result<Layers, ConfigEr
         Some(data) => layers.flag("--data", "store.data_dir", Value::from(data.to_string_lossy().into_owned())),
         None => Ok(layers),
     }
+}
+
+/// The settings of the member that a data folder is, in a crawl on several machines.
+///
+/// # Errors
+/// What the folder says of itself cannot be read.
+#[cfg(feature = "cluster")]
+pub(super) fn as_member(mut settings: Settings) -> Result<Settings, CliError> {
+    crate::app::as_member(&mut settings).map_err(CliError::usage)?;
+    Ok(settings)
+}
+
+#[cfg(not(feature = "cluster"))]
+pub(super) fn as_member(settings: Settings) -> Result<Settings, CliError> {
+    Ok(settings)
 }
 
 /// Layers of `lycosa run`.

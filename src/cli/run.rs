@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 
 use super::args::RunArgs;
-use super::at_rest::as_member;
 use super::exit::{CliError, Exit, unless_gone};
-use super::gather::run_layers;
+use super::gather::{as_member, run_layers};
 use super::progress::Progress;
 use super::{checkpoint, config_cmd, why};
 use crate::admin::AdminError;
