@@ -4,10 +4,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::time::Duration;
 
-use super::follow::{Ending, Follower, Last, lived};
+use super::follow::{Ending, Follower, Last, committed, lived};
 use crate::base::clock::Stopwatch;
 use crate::base::fault::Injected;
 use crate::crawl::node::Node;
@@ -114,12 +114,5 @@ fn hand_in(node: &Node, ending: &Ending, piece: Settling) -> bool {
         }
     };
     node.mailboxes().store.tell(Commit { room: Some(room), ..commit });
-    loop {
-        match told.recv_timeout(LOOK) {
-            Ok(()) => return true,
-            Err(RecvTimeoutError::Disconnected) => return false,
-            Err(RecvTimeoutError::Timeout) if ending.told().is_some() => return false,
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
+    committed(&told, ending)
 }

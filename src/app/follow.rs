@@ -17,6 +17,8 @@ use crate::crawl::supervise::panic_text;
 use crate::storage::ledger::Change;
 use crate::storage::values::Consumer;
 
+/// How often who waits for a commit looks whether the run is over.
+const LOOK: Duration = Duration::from_millis(100);
 /// Rest after a failure, doubled each time up to the longest.
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(300);
@@ -147,6 +149,18 @@ pub(super) fn lived<T>(life: impl FnOnce() -> T) -> Result<T, String> {
 pub(super) fn acknowledge_as(node: &Node, name: &str, after: u64) {
     let consumer = Consumer { name: name.into(), after, hold: true, at: node.clock.date() };
     node.mailboxes().store.tell(Commit::bare(Change::Consumer { name: name.into(), at: Some(consumer) }));
+}
+
+/// Waits until what was handed in is committed; false when it was lost, or the run is over.
+pub(super) fn committed(told: &Receiver<()>, ending: &Ending) -> bool {
+    loop {
+        match told.recv_timeout(LOOK) {
+            Ok(()) => return true,
+            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout) if ending.told().is_some() => return false,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }
 
 /// Nothing is kept for it any more.

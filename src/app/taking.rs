@@ -3,10 +3,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::time::Duration;
 
-use super::follow::{Ending, Follower, Last, lived};
+use super::follow::{Ending, Follower, Last, committed, lived};
 use crate::crawl::deduper::TakeIn;
 use crate::crawl::live::Readmitting;
 use crate::crawl::node::Node;
@@ -112,12 +112,5 @@ fn hand_in(node: &Node, ending: &Ending, key: RowKey, row: &OutboxRow) -> bool {
     let (tell, told) = mpsc::channel();
     let reply: Box<dyn FnOnce() + Send> = Box::new(move || _ = tell.send(()));
     node.mailboxes().deduper.tell(TakeIn { row: key, handed, reply });
-    loop {
-        match told.recv_timeout(LOOK) {
-            Ok(()) => return true,
-            Err(RecvTimeoutError::Disconnected) => return false,
-            Err(RecvTimeoutError::Timeout) if ending.told().is_some() => return false,
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
+    committed(&told, ending)
 }
