@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::values::Membership;
 use super::{Storage, StorageError, read};
+use crate::domain::cluster::held::Held;
 use crate::domain::cluster::map::{Map, MapError, Member, MemberId};
+use crate::domain::cluster::moves::Place;
 use crate::domain::partition::{Partition, PartitionSet};
 
 /// What a member knows of itself and the others. A folder without one has the whole crawl.
@@ -16,6 +18,9 @@ pub struct Share {
     pub own: MemberId,
     /// Members that were merged into it.
     pub also: Vec<MemberId>,
+    /// What the folder has of the partitions.
+    pub held: Held,
+    /// What it crawls: of those, the ones that do not go to another.
     mine: PartitionSet,
 }
 
@@ -59,13 +64,27 @@ impl Share {
     /// [`MapError`].
     pub fn of(member: &Membership) -> Result<Self, MapError> {
         let map = Map::read(member.map.as_bytes())?;
-        let mine = map.owned_by(member.own);
-        Ok(Self { mine, own: member.own, also: member.also.clone(), map })
+        let own = member.own;
+        let held = match &member.held {
+            Some(held) => {
+                serde_json::from_str(held).map_err(|_| MapError::Damaged("what the folder has cannot be read"))?
+            }
+            None => Held::new(map.owned_by(own)),
+        };
+        let is_here = |partition: &Partition| map.place(own, &held.owned, *partition) == Place::Here;
+        let mine = held.owned.iter().filter(is_here).collect();
+        Ok(Self { mine, held, own, also: member.also.clone(), map })
     }
 
-    /// Whose a partition is that is not this folder's own.
+    /// Who is to have the links to a partition that is not this folder's own: another, or this one, once it has what is on its way here.
     pub fn foreign(&self, partition: Partition) -> Option<MemberId> {
-        if self.mine.has(partition) { None } else { self.map.owner(partition) }
+        if self.mine.has(partition) {
+            return None;
+        }
+        match self.map.place(self.own, &self.held.owned, partition) {
+            Place::At(member) => Some(member),
+            Place::Here | Place::Soon => Some(self.own),
+        }
     }
 
     /// What is this folder's own.

@@ -7,7 +7,7 @@ use super::keys::{
 use super::schema::Family;
 use super::values::{
     self, CardSettings, ClockState, Consumers, Counters, CreditState, FeedLog, FileLengths, Format, Handed, JoinedHost,
-    LiveSettings, Membership, OrderedHosts, RunState, Unsynced, UnsyncedLines, Value,
+    LiveSettings, Membership, OrderedHosts, Received, RunState, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
 
@@ -90,6 +90,7 @@ meta_records! {
     CardSettings(()) => |()| MetaKey::Cards;
     Membership(()) => |()| MetaKey::Member;
     Handed(()) => |()| MetaKey::Handed;
+    Received(()) => |()| MetaKey::Received;
     Counters(CrawlId) => MetaKey::Counters;
     CreditState(CrawlId) => MetaKey::Credit;
     JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);

@@ -1,5 +1,5 @@
-//! What a folder has of the partitions, and what is to be done so that this is what the map says: at a start, and whenever the map
-//! has changed.
+//! What a folder has of the partitions, and what is to be done so that this is what the map says. It is done while the folder is at rest:
+//! at a start, and between two lives of a crawl whenever the map asks for it.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,9 @@ pub struct Held {
     pub came: BTreeMap<Partition, String>,
     /// Those of which rows may lie there that do not count: given away, or half taken in. To be cleared before one is taken in.
     pub dirty: PartitionSet,
+    /// Written out for another member, and into which object: the rows are there and nowhere else. It goes when the map has another owner.
+    #[serde(default)]
+    pub gone: BTreeMap<Partition, String>,
 }
 
 /// What is to be done, in this order.
@@ -29,6 +32,8 @@ pub struct ToDo {
     pub clear: PartitionSet,
     /// To be taken in from these objects ([`Held::accepted`]).
     pub fetch: Vec<(Partition, String)>,
+    /// To be written out for another member ([`Held::exported`]).
+    pub export: PartitionSet,
     /// Its own, and nowhere: a loss, to be told.
     pub missing: PartitionSet,
 }
@@ -36,15 +41,28 @@ pub struct ToDo {
 impl Held {
     /// A folder that has all partitions, or none.
     pub fn new(owned: PartitionSet) -> Self {
-        Self { owned, came: BTreeMap::new(), dirty: PartitionSet::none() }
+        Self { owned, came: BTreeMap::new(), dirty: PartitionSet::none(), gone: BTreeMap::new() }
     }
 
-    /// What is to be done by the map, for the folder of `me`. What moves away and was not handed over stays.
+    /// What is to be done by the map, for the folder of `me`. What was written out for somebody who takes it no more is taken in again.
     pub fn to_do(&self, map: &Map, me: MemberId) -> ToDo {
         let mine = map.owned_by(me);
         let mut give_up: PartitionSet = self.owned.iter().filter(|partition| !mine.has(*partition)).collect();
         let mut missing: PartitionSet = mine.iter().filter(|partition| !self.owned.has(*partition)).collect();
-        let mut fetch = Vec::new();
+        let (mut fetch, mut export) = (Vec::new(), PartitionSet::none());
+        let goes = |partition: Partition| map.moving(partition).is_some_and(|going| going.object.is_none());
+        for partition in mine.iter() {
+            match self.gone.get(&partition) {
+                _ if self.owned.has(partition) && goes(partition) => export.add(partition),
+                Some(_) if goes(partition) => missing.remove(partition),
+                // Where the map names an object that is the newer one.
+                Some(object) if map.object(partition).is_none() && !self.owned.has(partition) => {
+                    missing.remove(partition);
+                    fetch.push((partition, object.clone()));
+                }
+                _ => {}
+            }
+        }
         for (partition, object) in map.objects_of(me) {
             missing.remove(partition);
             if !self.owned.has(partition) || self.came.get(&partition).map(String::as_str) != Some(object) {
@@ -55,7 +73,32 @@ impl Held {
             }
         }
         let clear = self.dirty.iter().chain(give_up.iter()).collect();
-        ToDo { give_up, clear, fetch, missing }
+        ToDo { give_up, clear, fetch, export, missing }
+    }
+
+    /// What was written out and may be handed over, once a whole checkpoint says so: the map waits for it.
+    pub fn hands_over(&self, map: &Map, me: MemberId) -> BTreeMap<Partition, String> {
+        let waits = |partition: Partition| {
+            map.owner(partition) == Some(me) && map.moving(partition).is_some_and(|going| going.object.is_none())
+        };
+        self.gone.iter().filter(|(p, _)| waits(**p)).map(|(p, object)| (*p, object.clone())).collect()
+    }
+
+    /// What came, and of which the map still has the object: once a whole checkpoint says so the object may go.
+    pub fn settles(&self, map: &Map, me: MemberId) -> BTreeMap<Partition, String> {
+        let named = |p: &Partition, object: &str| map.owner(*p) == Some(me) && map.object(*p) == Some(object);
+        self.came.iter().filter(|(p, object)| named(p, object)).map(|(p, object)| (*p, object.clone())).collect()
+    }
+
+    /// Its rows were written out and do not count any more. In the same commit its counts are taken off.
+    pub fn exported(&mut self, partition: Partition, object: &str) {
+        self.gave(partition);
+        self.gone.insert(partition, object.to_owned());
+    }
+
+    /// Drops what the map has another owner for by now.
+    pub fn forget(&mut self, map: &Map, me: MemberId) {
+        self.gone.retain(|partition, _| map.owner(*partition) == Some(me));
     }
 
     /// Its rows do not count any more. In the same commit its counts are taken off.
@@ -77,6 +120,7 @@ impl Held {
         self.owned.add(partition);
         self.came.insert(partition, object.to_owned());
         self.dirty.remove(partition);
+        self.gone.remove(&partition);
     }
 
     /// Nothing of it lies there any more.
@@ -131,6 +175,30 @@ mod tests {
             assert_eq!((numbers(&to_do.give_up), numbers(&to_do.clear)), (vec![5], vec![5]));
             assert_eq!(to_do.fetch, [(P, "o1".to_owned())]);
         }
+    }
+
+    #[test]
+    fn what_was_written_out_waits_for_its_taker_and_comes_back_when_that_leaves() {
+        let map = Map::first("a", 7).unwrap().joined("b", 1).unwrap().0;
+        let (begun, mut giver) = (map.begun(&[P].into_iter().collect(), B).unwrap(), Held::new(PartitionSet::all()));
+        assert_eq!(numbers(&giver.to_do(&begun, A).export), [5]);
+        giver.exported(P, "o1");
+        let to_do = giver.to_do(&begun, A);
+        assert!(to_do.export.is_empty() && to_do.fetch.is_empty() && to_do.missing.is_empty());
+        assert_eq!((numbers(&to_do.clear), giver.hands_over(&begun, A)), (vec![5], [(P, "o1".to_owned())].into()));
+        let over = begun.handed_over(A, &giver.hands_over(&begun, A)).unwrap();
+        assert!(giver.hands_over(&over, A).is_empty());
+        let mut handed = giver.clone();
+        handed.forget(&over, A);
+        assert!(handed.gone.is_empty() && handed.to_do(&over, A).give_up.is_empty());
+
+        giver.forget(&begun, A);
+        let back = begun.leaving(B).unwrap();
+        assert_eq!(giver.to_do(&back, A).fetch, [(P, "o1".to_owned())]);
+        giver.cleared(P);
+        assert!(giver.begins(P));
+        giver.accepted(P, "o1");
+        assert!(giver.gone.is_empty() && giver.to_do(&back, A).fetch.is_empty());
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::storage::keys::{HostAt, Key, MetaKey, SeenKey, after};
 use crate::storage::tables::{Content, Failed, HostState, Nearer, Pages, Robots, Seeds, Seen, Sitemaps};
 use crate::storage::values::{
     CardSettings, ClockState, Consumers, Counters, CreditState, FailedValue, FeedLog, FileLengths, Format, Handed,
-    JoinedHost, LiveSettings, Membership, OrderedHosts, PageRecord, RunState, Unsynced, UnsyncedLines, UnsyncedPage,
-    UrlState, Value, ValueError,
+    JoinedHost, LiveSettings, Membership, OrderedHosts, PageRecord, Received, RunState, Unsynced, UnsyncedLines,
+    UnsyncedPage, UrlState, Value, ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -53,6 +53,7 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
         MetaKey::Cards => good::<CardSettings>(bytes),
         MetaKey::Member => good::<Membership>(bytes),
         MetaKey::Handed => good::<Handed>(bytes),
+        MetaKey::Received => good::<Received>(bytes),
         MetaKey::Lines(_) => good::<UnsyncedLines>(bytes),
         MetaKey::Unsynced(_) => good::<Unsynced>(bytes),
     };

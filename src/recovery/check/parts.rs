@@ -6,7 +6,7 @@ use super::pass::Pass;
 use super::stream::Stream;
 use super::{Fault, Note, Result};
 use crate::domain::cluster::map::MemberId;
-use crate::domain::partition::PartitionSet;
+use crate::domain::partition::{Partition, PartitionSet};
 use crate::storage::error::hex;
 use crate::storage::keys::KeyRange;
 use crate::storage::share::Share;
@@ -35,8 +35,9 @@ pub fn parts(pass: &mut Pass<'_>) -> Result<()> {
 }
 
 fn foreign(pass: &mut Pass<'_>, share: &Share) -> Result<()> {
-    let others: PartitionSet =
-        PartitionSet::all().iter().filter(|partition| share.foreign(*partition).is_some()).collect();
+    let is_half = |partition: Partition| share.held.dirty.has(partition); // the next start clears it
+    let is_other = |partition: &Partition| !share.held.owned.has(*partition) && !is_half(*partition);
+    let others: PartitionSet = PartitionSet::all().iter().filter(is_other).collect();
     let ranges = KeyRange::partitions(&others);
     for family in Family::moving() {
         for range in &ranges {

@@ -20,7 +20,7 @@ use crate::recovery::checkpoint::files;
 use crate::storage::keys::{Key, KeyRange, RowKey, after};
 use crate::storage::share::{Share, may_go_on};
 use crate::storage::tables::Outbox;
-use crate::storage::values::{Handed, Membership, OutboxRow, Value};
+use crate::storage::values::{Handed, Membership, OutboxRow, Received, Value};
 use crate::storage::{Batch, read};
 
 const MAGIC: &[u8] = b"lycosa links 1\n";
@@ -101,17 +101,23 @@ pub fn export(side: &Side<'_>, dir: &Path) -> Result<Vec<Written>> {
     may_go_on(side.storage)?;
     let member = side.member()?.ok_or_else(|| PartError::Whole(side.data.clone()))?;
     let (share, handed) = (share_of(&member)?, read::meta::<Handed>(side.storage, ())?.unwrap_or_default());
+    let received = read::meta::<Received>(side.storage, ())?.unwrap_or_default();
     files::make_dir(dir)?;
     let mut written = Vec::new();
     for other in share.others().filter(|other| !share.map.owned_by(other.id).is_empty()) {
-        written.push(write(side, (&share, &handed), other.id, dir)?);
+        written.push(write(side, (&share, &handed, &received), other.id, dir)?);
     }
     Ok(written)
 }
 
-fn write(side: &Side<'_>, (share, handed): (&Share, &Handed), to: MemberId, dir: &Path) -> Result<Written> {
+fn write(
+    side: &Side<'_>,
+    (share, handed, received): (&Share, &Handed, &Received),
+    to: MemberId,
+    dir: &Path,
+) -> Result<Written> {
     let sent = handed.out.get(&to).map_or(0, |of| of.theirs);
-    let got = handed.got.iter().map(|((from, to), last)| (*from, *to, *last)).collect();
+    let got = received.got.iter().map(|((from, to), last)| (*from, *to, *last)).collect();
     let seed = format!("{:016x}", side.seed()?);
     let head = Head { seed, from: share.own, to, also: share.also.clone(), after: sent, got, map: share.map.clone() };
     let file = dir.join(format!("{}-to-{}.links", share.name(), share.name_of(to)));
@@ -180,6 +186,7 @@ pub fn import(side: &Side<'_>, path: &Path) -> Result<Brought> {
         return Err(wrong(&format!("these links are for {to}, not for {own}")));
     }
     let mut handed = read::meta::<Handed>(side.storage, ())?.unwrap_or_default();
+    let mut received = read::meta::<Received>(side.storage, ())?.unwrap_or_default();
     head.receipts(share.own, &mut handed);
     let mut brought = Brought {
         file: path.to_owned(),
@@ -195,14 +202,14 @@ pub fn import(side: &Side<'_>, path: &Path) -> Result<Brought> {
         })?,
     );
     newer.iter().for_each(|member| batch.put_meta((), member));
-    if head.after > handed.got.get(&(head.from, head.to)).copied().unwrap_or_default() {
-        batch.put_meta((), &handed); // what the other has holds all the same
+    batch.put_meta((), &handed); // what the other has holds, whatever becomes of the rows
+    if head.after > received.got.get(&(head.from, head.to)).copied().unwrap_or_default() {
         side.storage.write(&batch)?;
         side.storage.sync()?;
         return Err(wrong(&head.missing(&share)));
     }
     while let Some((key, row)) = file.row()? {
-        let last = handed.got.entry((key.from, key.to)).or_default();
+        let last = received.got.entry((key.from, key.to)).or_default();
         if key.number <= *last {
             brought.known += 1;
             continue;
@@ -211,12 +218,12 @@ pub fn import(side: &Side<'_>, path: &Path) -> Result<Brought> {
         (brought.rows, brought.links) = (brought.rows + 1, brought.links + row.links);
         batch.put::<Outbox>(&key, &row);
         if batch.len() >= CHUNK {
-            batch.put_meta((), &handed);
+            batch.put_meta((), &received);
             side.storage.write(&batch)?;
             batch.clear();
         }
     }
-    batch.put_meta((), &handed);
+    batch.put_meta((), &received);
     side.storage.write(&batch)?;
     side.storage.sync()?;
     Ok(brought)

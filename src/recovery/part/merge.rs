@@ -9,7 +9,7 @@ use crate::domain::cluster::map::{Map, MemberId};
 use crate::domain::partition::PartitionSet;
 use crate::storage::keys::{Key, KeyRange, RowKey, SeenKey};
 use crate::storage::share::{Share, may_go_on};
-use crate::storage::values::{CreditState, FileLengths, Handed, Membership, OrderedHosts, OutTo};
+use crate::storage::values::{CreditState, FileLengths, Handed, Membership, OrderedHosts, OutTo, Received};
 use crate::storage::{Batch, Family, read};
 
 /// What is wanted.
@@ -192,22 +192,24 @@ impl Merge<'_> {
         let (into, from) = (&self.into, &self.from);
         let mut own = read::meta::<Handed>(into.storage, ())?.unwrap_or_default();
         let theirs = read::meta::<Handed>(from.storage, ())?.unwrap_or_default();
+        let mut received = read::meta::<Received>(into.storage, ())?.unwrap_or_default();
+        let there = read::meta::<Received>(from.storage, ())?.unwrap_or_default();
         let is_both = |member: &MemberId| {
             [&sides.into, &sides.from].iter().any(|side| side.own == *member || side.also.contains(member))
         };
         let mut out = Out::new(into.storage);
         rows::each(from.storage, Family::Outbox, &KeyRange::all(), &mut |key, value| {
             let row = RowKey::decode(key).map_err(|_| rows::damaged(&from.data, Family::Outbox, key))?;
-            let came = own.got.get(&(row.from, row.to)).is_some_and(|last| row.number <= *last);
+            let came = received.got.get(&(row.from, row.to)).is_some_and(|last| row.number <= *last);
             if !came {
                 out.batch.put_raw(Family::Outbox, key.to_vec(), value);
             }
             out.flush(4 << 20)
         })?;
         out.flush(0)?;
-        self.taken_in_there(sides, &theirs, batch)?;
-        for (way, last) in &theirs.got {
-            let known = own.got.entry(*way).or_default();
+        self.taken_in_there(sides, &there, batch)?;
+        for (way, last) in &there.got {
+            let known = received.got.entry(*way).or_default();
             *known = (*known).max(*last);
         }
         for (to, of) in &theirs.out {
@@ -215,7 +217,7 @@ impl Merge<'_> {
             (known.rows, known.bytes, known.links) =
                 (known.rows + of.rows, known.bytes + of.bytes, known.links + of.links);
             if is_both(to) {
-                let known = own.got.entry((sides.from.own, *to)).or_default();
+                let known = received.got.entry((sides.from.own, *to)).or_default();
                 *known = (*known).max(next.saturating_sub(1)); // they are all here
             }
         }
@@ -226,15 +228,16 @@ impl Merge<'_> {
         }
         own.out.retain(|_, of| *of != OutTo::default());
         batch.put_meta((), &own);
+        batch.put_meta((), &received);
         Ok(())
     }
 
     /// Rows for the other that it had, and has taken in: they are done with here too.
-    fn taken_in_there(&self, sides: &Sides, theirs: &Handed, batch: &mut Batch) -> Result<()> {
+    fn taken_in_there(&self, sides: &Sides, there: &Received, batch: &mut Batch) -> Result<()> {
         let is_there = |to: MemberId| sides.from.own == to || sides.from.also.contains(&to);
         rows::each(self.into.storage, Family::Outbox, &KeyRange::all(), &mut |key, _| {
             let row = RowKey::decode(key).map_err(|_| rows::damaged(&self.into.data, Family::Outbox, key))?;
-            let came = theirs.got.get(&(row.from, row.to)).is_some_and(|last| row.number <= *last);
+            let came = there.got.get(&(row.from, row.to)).is_some_and(|last| row.number <= *last);
             if is_there(row.to) && came && self.from.storage.get(Family::Outbox, key)?.is_none() {
                 batch.delete_raw(Family::Outbox, key.to_vec());
             }

@@ -82,7 +82,15 @@ impl Split<'_> {
             None => {
                 let map = Map::first(&self.own_name, self.from.seed()?)?;
                 let map = String::from_utf8_lossy(&map.text()).into_owned();
-                Membership { map, own: MemberId(0), also: Vec::new(), work: None, merged: None, lines: None }
+                Membership {
+                    map,
+                    own: MemberId(0),
+                    also: Vec::new(),
+                    work: None,
+                    merged: None,
+                    lines: None,
+                    held: None,
+                }
             }
         };
         let share = share_of(&member)?;
@@ -183,6 +191,7 @@ impl Split<'_> {
             work: Some(work.text()),
             merged: None,
             lines: None,
+            held: None,
             ..with_map(member, map)
         };
         to.put_member(&new)?;

@@ -33,8 +33,10 @@ pub enum MetaKey {
     Cards,
     /// Which member of a crawl in parts this folder is.
     Member,
-    /// What it has for others, and from them.
+    /// What it has for others.
     Handed,
+    /// What it has from others.
+    Received,
     /// Pages committed since the last barrier, one record a commit.
     Unsynced(u64),
     /// Lines of `crawl.jsonl` written since the last barrier, one record a commit.
@@ -54,6 +56,7 @@ const CONSUMERS: &str = "consumers";
 const CARDS: &str = "cards";
 const MEMBER: &str = "member";
 const HANDED: &str = "handed";
+const RECEIVED: &str = "received";
 const CREDIT: &str = "credit/";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
@@ -76,6 +79,7 @@ impl Key for MetaKey {
             Self::Cards => CARDS.into(),
             Self::Member => MEMBER.into(),
             Self::Handed => HANDED.into(),
+            Self::Received => RECEIVED.into(),
             Self::Credit(crawl) => format!("{CREDIT}{:04x}", crawl.0).into_bytes(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
@@ -95,6 +99,7 @@ impl Key for MetaKey {
             CARDS => Self::Cards,
             MEMBER => Self::Member,
             HANDED => Self::Handed,
+            RECEIVED => Self::Received,
             _ => numbered(name).ok_or(KeyError::Name)?,
         };
         // `from_str_radix` takes more spellings than we write.

@@ -64,7 +64,7 @@ impl Ledger {
         self.outbox.iter_mut().for_each(|outbox| outbox.now = now.0);
         for foreign in foreign {
             let host = HostAt::of(&self.rules.prints, foreign.new.url.host());
-            let Some(to) = self.rules.share.as_ref().and_then(|share| share.map.owner(host.partition)) else {
+            let Some(to) = self.rules.share.as_ref().and_then(|share| share.foreign(host.partition)) else {
                 continue;
             };
             let mut link = foreign.handed();

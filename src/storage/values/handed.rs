@@ -33,6 +33,8 @@ fields! {
         merged: Option<String>,
         /// Bytes at the beginning of `crawl.jsonl` that are copied from that member's.
         lines: Option<(MemberId, u64)>,
+        /// What the folder has of the partitions, as JSON ([`Held`](crate::domain::cluster::held::Held)); none: what the map says.
+        held: Option<String>,
     }
 }
 
@@ -54,11 +56,18 @@ fields! {
 }
 
 fields! {
-    /// What this member has for others, and what it has from them.
+    /// What this member has for others. The ledger alone writes it.
     #[derive(Default)]
     Handed {
         /// By who is to have it.
         out: BTreeMap<MemberId, OutTo>,
+    }
+}
+
+fields! {
+    /// What this member has from others. Who receives rows alone writes it, with them.
+    #[derive(Default)]
+    Received {
         /// By sender and addressee: the last row that came.
         got: BTreeMap<(MemberId, MemberId), u64>,
     }
@@ -268,9 +277,11 @@ mod tests {
             work: Some("x".into()),
             merged: None,
             lines: Some((a, 1 << 40)),
+            held: Some("{}".into()),
         });
         let out = OutTo { next: 7, rows: 6, bytes: 1 << 33, links: 9, theirs: 2 };
-        comes_back(Handed { out: [(a, out.clone()), (b, out)].into(), got: [((a, b), 7), ((b, a), 9)].into() });
+        comes_back(Handed { out: [(a, out.clone()), (b, out)].into() });
+        comes_back(Received { got: [((a, b), 7), ((b, a), 9)].into() });
         comes_back(OutboxRow { links: 2, packed: vec![1, 2, 3] });
     }
 

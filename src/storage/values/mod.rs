@@ -16,7 +16,7 @@ pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use credit::{CreditRound, CreditState, CreditValue, NoteHost, NoteValue};
 pub use feed::{CONSUMERS, Consumer, Consumers, FeedEntry, FeedLog, FormerFeed, INDEX, Shown};
 pub use folder::{CardSettings, ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
-pub use handed::{Handed, HandedLink, HandedLinks, Membership, OutTo, OutboxRow};
+pub use handed::{Handed, HandedLink, HandedLinks, Membership, OutTo, OutboxRow, Received};
 pub use host::{
     HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue, VisitCounts, VisitRow,
 };
@@ -119,6 +119,7 @@ values! {
     OutboxRow = 1,
     PageRecord = 1,
     QueueEntry = 1,
+    Received = 1,
     RejectedValue = 1,
     RobotsValue = 1,
     RunState = 1,

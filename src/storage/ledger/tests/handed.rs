@@ -19,7 +19,7 @@ fn part(own: MemberId, credit: bool) -> Bench {
     let (map, _) = Map::first("n1", 3).unwrap().joined("n2", 1).unwrap();
     let map = map.given(&[Partition::of_host("b.test")].into_iter().collect(), B);
     let text = String::from_utf8(map.text()).unwrap();
-    let member = Membership { map: text, own, also: vec![], work: None, merged: None, lines: None };
+    let member = Membership { map: text, own, also: vec![], work: None, merged: None, lines: None, held: None };
     let rules = LedgerRules {
         share: Some(Arc::new(Share::of(&member).unwrap())),
         credit: credit.then(CreditRules::default),
