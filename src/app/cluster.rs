@@ -270,6 +270,7 @@ fn facts(node: &Node) -> Facts {
         checkpoint: made.as_ref().map(|made| made.name.clone()),
         checkpoint_ms: made.as_ref().map(|made| made.ts_ms),
         admin: node.crawl.rules.settings.admin_listen.map(|at| at.to_string()),
+        ..Facts::default()
     }
 }
 

@@ -7,6 +7,7 @@
 //! | [`enter`] | how a folder becomes a member, and is it again |
 //! | [`standby`] | how the place of one that is lost is awaited and taken |
 //! | [`keeper`] | the thread that keeps the lease, and lets requests go out as long as it holds |
+//! | [`known`] | the newest map, and what each member said last |
 //! | [`nodes`] | the members as people see them |
 //!
 //! Keys of the engine: `map`, `node.NAME` (a member's beat), `spare.NAME` (that of who waits).
@@ -15,6 +16,7 @@ pub mod engine;
 pub mod enter;
 pub mod folder;
 pub mod keeper;
+pub mod known;
 pub mod nodes;
 pub mod standby;
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //!
 //! Moments are lengths of time since the machine booted, by a clock that counts while it sleeps.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,39 @@ pub struct Facts {
     pub checkpoint_ms: Option<u64>,
     /// Where its admin endpoint listens.
     pub admin: Option<String>,
+    /// The version of the map that it acts by.
+    pub map: u64,
+    /// What its newest checkpoint with a whole copy in the store has.
+    pub whole: Whole,
+    /// What waits for each other member, by name.
+    pub outbox: BTreeMap<String, Waits>,
+    /// Links that it has handed over, and that it was handed, since its process began.
+    pub links_out: u64,
+    /// See `links_out`.
+    pub links_in: u64,
+}
+
+/// What a whole checkpoint has, as far as other members wait for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default)]
+pub struct Whole {
+    /// The last row of each sender, by its number: what is not above it may go there.
+    pub covers: BTreeMap<u16, u64>,
+    /// Partitions that were written out for others, and into which object.
+    pub gone: BTreeMap<u16, String>,
+    /// Partitions that came, and out of which object.
+    pub came: BTreeMap<u16, String>,
+}
+
+/// Links that wait for another member.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[expect(missing_docs, reason = "each name says it")]
+pub struct Waits {
+    pub rows: u64,
+    pub links: u64,
+    pub bytes: u64,
+    /// Those of them that it has not said it has.
+    pub unanswered: bool,
 }
 
 /// A record as it was found: its content and its revision.
