@@ -93,6 +93,8 @@ fn upload(node: &Node, name: &str, to: &str) {
             node.telemetry.metrics.copied(done.bytes, done.reused);
             let Carried { to, files, bytes, reused, .. } = done;
             log::info!("checkpoint copied: to={to} objects={files} sent_bytes={bytes} reused_bytes={reused}");
+            #[cfg(feature = "cluster")]
+            node.member.get().into_iter().for_each(|member| member.beat_now());
         }
         Err(e) => {
             node.telemetry.troubles.note(node.clock.now(), UPLOAD, e.to_string());

@@ -16,16 +16,21 @@ use crate::cluster::Who;
 use crate::cluster::engine::{Nats, NatsOptions};
 use crate::cluster::enter::{EnterError, Start, Won, before, enter};
 use crate::cluster::folder::Identity;
-use crate::cluster::keeper::Membership;
+use crate::cluster::keeper::{Lost, Membership};
+use crate::cluster::known::Watcher;
+use crate::cluster::mover::{Life, Mover, Stock};
 use crate::cluster::standby::StandBy;
 use crate::config::Settings;
 use crate::crawl::node::{Node, Stop};
-use crate::domain::cluster::lease::{Facts, MemberState};
+use crate::domain::cluster::lease::{Facts, MemberState, Whole};
 use crate::domain::cluster::map::Map;
+use crate::domain::partition::Partition;
 use crate::recovery::checkpoint::fetch::{Archive, Wanted, import, keep_map, newest, read_map};
 use crate::recovery::checkpoint::restore::Destination;
 use crate::recovery::checkpoint::{CheckpointError, Target};
 use crate::storage::folder::MARKER;
+use crate::storage::read;
+use crate::storage::values::Handed;
 
 /// How often it is told what is waited for.
 const TOLD: Duration = Duration::from_secs(60);
@@ -59,7 +64,19 @@ pub fn as_member(settings: &mut Settings) -> Result<(), EnterError> {
 /// What a process has of a crawl on several machines, from its start to its end.
 pub(super) struct Member {
     who: Who,
+    /// The place of a member is to be taken, and none to be had anew.
+    takes_place: bool,
+    /// Seed of the keys of the crawl that this folder, which is empty, is to join.
+    joins: Option<u64>,
+    /// Dropped first: it acts within the lease.
+    moving: Option<Moving>,
     membership: Option<Arc<Membership>>,
+}
+
+/// What follows the others.
+struct Moving {
+    mover: Mover,
+    watcher: Arc<Watcher>,
 }
 
 impl Member {
@@ -67,7 +84,7 @@ impl Member {
     ///
     /// # Errors
     /// Settings that the engine's client refuses.
-    pub fn of(settings: &Settings) -> Result<Option<Self>, RunError> {
+    pub fn of(settings: &Settings, takes_place: bool) -> Result<Option<Self>, RunError> {
         if !settings.is_member() {
             return Ok(None);
         }
@@ -86,8 +103,9 @@ impl Member {
         let engine = Arc::new(Nats::start(&options, Clock::real()).map_err(EnterError::from)?);
         let machine = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
         let data = settings.store.data_dir.clone();
-        let who = Who { engine, cluster: name, name: settings.member(), data, lease: cluster.lease, machine };
-        Ok(Some(Self { who, membership: None }))
+        let (lease, weight) = (cluster.lease, cluster.weight);
+        let who = Who { engine, cluster: name, name: settings.member(), data, lease, weight, machine };
+        Ok(Some(Self { who, takes_place, joins: None, moving: None, membership: None }))
     }
 
     /// Waits until this folder may be a member, and makes it of a copy where it is to take the place of one that is lost. Gives false when
@@ -110,6 +128,11 @@ impl Member {
             true => None,
             false => match before(&self.who, is_empty, kept.clone(), &mut wait)? {
                 Start::GoOn => return Ok(true),
+                Start::Join(_) if self.takes_place => return Err(no_such(&self.who).into()),
+                Start::Join(seed) => {
+                    self.joins = Some(seed);
+                    return Ok(true);
+                }
                 Start::Restore => Some(self.who.name.clone()),
             },
         };
@@ -181,49 +204,89 @@ impl Member {
         }
     }
 
-    /// Enters with a folder whose database is open; gives the fence that its requests heed.
+    /// Whether it has entered.
+    pub fn is_in(&self) -> bool {
+        self.moving.is_some()
+    }
+
+    /// The seed of the keys, as far as it is known before the database is opened: that of the crawl that an empty folder joins.
+    pub fn seed(&self) -> Option<u64> {
+        self.joins
+    }
+
+    /// Until when its requests may be sent.
+    pub fn fence(&self) -> Fence {
+        self.membership.as_ref().map(|membership| membership.fence()).unwrap_or_default()
+    }
+
+    /// Enters with a folder whose keys are made by `seed`, unless it is in by now.
     ///
     /// # Errors
     /// [`EnterError`].
-    pub fn enter(&mut self, seed: u64, settings: &Settings, at: &At<'_>) -> Result<Fence, RunError> {
-        if let Some(membership) = &self.membership {
-            return Ok(membership.fence());
-        }
-        let told = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone()));
-        at.faults.pass("member.enter");
-        let won = enter(&self.who, seed, &mut at.waiting(&told))?;
-        at.faults.pass("member.entered");
-        log::info!(
-            "member enters: crawl={} member={} map={} lease_s={}",
-            self.who.cluster,
-            self.who.name,
-            won.map.version,
-            self.who.lease.as_secs()
-        );
-        if let Err(e) = store(settings).and_then(|store| keep_map(&store, endpoint(settings), &won.map.text())) {
-            log::warn!(
-                "map not kept in the store, an engine that loses everything would not be known by it: error={e}"
+    pub fn enter(&mut self, seed: u64, settings: &Settings, at: &At<'_>) -> Result<(), RunError> {
+        if self.membership.is_none() {
+            let told = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone()));
+            at.faults.pass("member.enter");
+            let won = enter(&self.who, seed, self.joins.is_some(), &mut at.waiting(&told))?;
+            at.faults.pass("member.entered");
+            log::info!(
+                "member enters: crawl={} member={} map={} lease_s={}",
+                self.who.cluster,
+                self.who.name,
+                won.map.version,
+                self.who.lease.as_secs()
             );
+            self.membership = Some(Arc::new(Membership::keep(self.who.clone(), won, MemberState::Running)?));
         }
-        let membership = Arc::new(Membership::keep(self.who.clone(), won, MemberState::Running)?);
-        let fence = membership.fence();
-        self.membership = Some(membership);
-        Ok(fence)
+        if let (Some(membership), None) = (&self.membership, &self.moving) {
+            let stock = Objects {
+                store: store(settings).map_err(super::StartError::from)?,
+                endpoint: endpoint(settings).map(str::to_owned),
+            };
+            if let Some(map) = membership.map() {
+                stock.keep_map(&map);
+            }
+            let watcher = Arc::new(Watcher::start(&self.who.engine).map_err(EnterError::from)?);
+            let mover = Mover::start(membership.clone(), watcher.clone(), Box::new(stock))?;
+            self.moving = Some(Moving { mover, watcher });
+        }
+        Ok(())
+    }
+
+    /// Has the folder be what the map says, between two lives of the crawl.
+    ///
+    /// # Errors
+    /// [`EnterError::Interrupted`]; what another try does not cure.
+    pub fn rest(&self, settings: &Settings, at: &At<'_>) -> Result<(), RunError> {
+        let Some(membership) = &self.membership else { return Ok(()) };
+        let _ = (membership, settings, at);
+        Ok(())
     }
 
     /// The node crawls for it.
-    pub fn serve(&self, node: &Arc<Node>) {
-        let Some(membership) = &self.membership else { return };
+    pub fn serve(&self, node: &Arc<Node>, runtime: &tokio::runtime::Handle) {
+        let (Some(membership), Some(moving)) = (&self.membership, &self.moving) else { return };
+        let _ = node.member.set(membership.clone());
         let looked = Arc::downgrade(node);
         let look = move || looked.upgrade().map(|node| facts(&node));
         membership.say(MemberState::Running, Box::new(look));
         let told = Arc::downgrade(node);
-        membership.on_loss(Box::new(move |by| {
+        membership.on_loss(Box::new(move |how| {
             if let Some(node) = told.upgrade() {
-                node.stop_with(Stop::Replaced(by.to_owned()));
+                node.stop_with(match how {
+                    Lost::To(why) => Stop::Replaced(why.clone()),
+                    Lost::Left(why) => Stop::Left(why.clone()),
+                });
             }
         }));
-        let _ = node.member.set(membership.clone());
+        moving.mover.lives(Some(life(node, runtime)));
+    }
+
+    /// A life of the crawl is over.
+    pub fn rests(&self) {
+        if let Some(moving) = &self.moving {
+            moving.mover.lives(None);
+        }
     }
 
     /// The process ends, by this reason. `by_signal`: it will be started again.
@@ -231,14 +294,63 @@ impl Member {
         let state = match stop {
             Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time | Stop::Failures => MemberState::Done,
             Stop::Asked | Stop::Drained if !by_signal => MemberState::Stopped,
-            Stop::Asked | Stop::Drained | Stop::Erase | Stop::Supervisor(_) | Stop::Disk(_) | Stop::Replaced(_) => {
-                MemberState::Away
-            }
+            Stop::Left(_) => MemberState::Stopped,
+            Stop::Asked
+            | Stop::Drained
+            | Stop::Erase
+            | Stop::Moves
+            | Stop::Supervisor(_)
+            | Stop::Disk(_)
+            | Stop::Replaced(_) => MemberState::Away,
         };
         if let Some(membership) = &self.membership {
             membership.leave(state);
         }
     }
+}
+
+/// A life of the crawl, as the mover has to do with it.
+fn life(node: &Arc<Node>, runtime: &tokio::runtime::Handle) -> Life {
+    let share = node.crawl.share.clone();
+    let held = share.as_ref().map(|share| share.held.clone());
+    let (resting, copied, looked, runtime) =
+        (Arc::downgrade(node), Arc::downgrade(node), Arc::downgrade(node), runtime.clone());
+    let rest = move || _ = resting.upgrade().map(|node| node.stop_with(Stop::Moves));
+    let copy = move || {
+        if let Some(node) = copied.upgrade() {
+            runtime.spawn(super::checkpoint::create(node, false)); // what comes of it is told; one that is being made will do
+        }
+    };
+    let follow = move |map: &Map| _ = share.as_ref().map(|share| share.follow(map));
+    let is_handed = move || {
+        let handed = looked.upgrade().and_then(|node| read::meta::<Handed>(&*node.storage, ()).ok()).flatten();
+        handed.is_none_or(|handed| handed.out.values().all(|of| of.rows == 0))
+    };
+    Life { held, rest: Box::new(rest), copy: Box::new(copy), follow: Box::new(follow), is_handed: Box::new(is_handed) }
+}
+
+/// The member's part of the store.
+struct Objects {
+    store: Target,
+    endpoint: Option<String>,
+}
+
+impl Stock for Objects {
+    fn remove(&self, object: &str) {
+        let _ = object;
+    }
+
+    fn keep_map(&self, map: &Map) {
+        if let Err(e) = keep_map(&self.store, self.endpoint.as_deref(), &map.text()) {
+            log::warn!(
+                "map not kept in the store, an engine that loses everything would not be known by it: error={e}"
+            );
+        }
+    }
+}
+
+fn no_such(who: &Who) -> EnterError {
+    EnterError::NoSuch { name: who.name.clone(), cluster: who.cluster.clone() }
 }
 
 /// The store that all members see.
@@ -257,8 +369,18 @@ fn kept_map(settings: &Settings) -> Option<Map> {
     Map::read(&text).inspect_err(|e| log::warn!("the store keeps a map that is none: error={e}")).ok()
 }
 
+/// What a checkpoint has that others wait for still.
+fn waited_for(mut whole: Whole, node: &Node, map: Option<&Map>) -> Whole {
+    let (Some(share), Some(map)) = (&node.crawl.share, map) else { return whole };
+    let (hands, settles) = (share.held.hands_over(map, share.own), share.held.settles(map, share.own));
+    whole.gone.retain(|partition, _| hands.contains_key(&Partition(*partition)));
+    whole.came.retain(|partition, _| settles.contains_key(&Partition(*partition)));
+    whole
+}
+
 /// What is said of a crawl with each beat.
 fn facts(node: &Node) -> Facts {
+    let map = node.member.get().and_then(|member| member.map());
     let counts = counts(node);
     let shelf = super::checkpoint::shelf(node);
     let names = shelf.names().unwrap_or_default();
@@ -270,6 +392,8 @@ fn facts(node: &Node) -> Facts {
         checkpoint: made.as_ref().map(|made| made.name.clone()),
         checkpoint_ms: made.as_ref().map(|made| made.ts_ms),
         admin: node.crawl.rules.settings.admin_listen.map(|at| at.to_string()),
+        map: map.as_ref().map_or(0, |map| map.version),
+        whole: made.and_then(|made| made.member).map(|whole| waited_for(whole, node, map.as_ref())).unwrap_or_default(),
         ..Facts::default()
     }
 }

@@ -70,7 +70,7 @@ pub use memory::plan as memory_plan;
 pub use open::faults;
 #[cfg(feature = "rocksdb")]
 pub use part::{Parting, abandon_split, export_links, import_links, may_be_changed, merge, split};
-pub use run::{Ended, Outcome, ReadAgain, RunError, run};
+pub use run::{Begin, Ended, Outcome, ReadAgain, RunError, run};
 pub use sinks::{SinksError, check as check_sinks};
 pub use watch::watch;
 pub use webhooks::check as check_webhooks;

@@ -43,15 +43,19 @@ pub fn faults() -> Result<Faults, String> {
     Ok(Faults::default())
 }
 
-/// The database, and the seed of its keys.
+/// The database, and the seed of its keys; a new one's is `seed`, or drawn.
 #[cfg(feature = "rocksdb")]
-pub(super) fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage>, u64), StorageError> {
+pub(super) fn open_storage(
+    settings: &Settings,
+    faults: &Faults,
+    seed: Option<u64>,
+) -> Result<(Arc<dyn Storage>, u64), StorageError> {
     use crate::base::disk::Reserve;
     use crate::storage::values::Format;
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
     let data = &settings.store.data_dir;
-    let options = || RocksOptions { memory, faults: faults.clone(), ..RocksOptions::default() };
+    let options = || RocksOptions { memory, seed, faults: faults.clone(), ..RocksOptions::default() };
     let open = || RocksStorage::open(data, options());
     let storage = match open() {
         // The former run may have filled the disk: with the reserve's room this one can begin, and pause.
@@ -83,9 +87,13 @@ fn tell_of_loss(data: &std::path::Path, sequence: u64) {
 
 /// Storage in memory.
 #[cfg(not(feature = "rocksdb"))]
-pub(super) fn open_storage(_: &Settings, _: &Faults) -> Result<(Arc<dyn Storage>, u64), StorageError> {
+pub(super) fn open_storage(
+    _: &Settings,
+    _: &Faults,
+    seed: Option<u64>,
+) -> Result<(Arc<dyn Storage>, u64), StorageError> {
     log::warn!("built without RocksDB: the crawl lives in memory and is gone at its end");
-    Ok((Arc::new(crate::storage::MemoryStorage::new()), 1))
+    Ok((Arc::new(crate::storage::MemoryStorage::new()), seed.unwrap_or(1)))
 }
 
 /// Raises the limit of open files as far as the system allows.

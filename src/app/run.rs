@@ -45,6 +45,7 @@ use crate::domain::url::PageUrl;
 #[cfg(feature = "rocksdb")]
 use crate::recovery::erase::EraseError;
 use crate::storage::Storage;
+#[cfg(feature = "cluster")]
 use crate::storage::share::Share;
 use crate::telemetry::{State, StateChange, StatusSnapshot};
 
@@ -134,15 +135,24 @@ pub enum Ended {
     Waiting(&'static str),
 }
 
-/// Runs a crawl to its end; where the erasure of a host is ordered it is carried out in between, and the crawl begins anew. `held_back`: what
-/// is held back is taken up first. `hangup` is called at each SIGHUP; `watched` is called at each beginning with a way to look at its counts,
+/// How a run begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Begin {
+    /// What is held back is taken up first.
+    pub held_back: bool,
+    /// The place of a member of a crawl on several machines is taken.
+    pub takes_place: bool,
+}
+
+/// Runs a crawl to its end; where the erasure of a host is ordered it is carried out in between, and the crawl begins anew; the
+/// same where partitions go to another member of it, or come. `hangup` is called at each SIGHUP; `watched` is called at each beginning with a way to look at its counts,
 /// and lives until it ends.
 ///
 /// # Errors
 /// What kept it from starting, or from erasing; later faults end it with a [`Stop`].
 pub fn run<W>(
     mut settings: Settings,
-    held_back: bool,
+    Begin { held_back, takes_place }: Begin,
     hangup: ReadAgain,
     watched: impl Fn(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Ended, RunError> {
@@ -167,24 +177,25 @@ pub fn run<W>(
         mended: Cell::new(false),
         latest,
         #[cfg(feature = "cluster")]
-        member: RefCell::new(Member::of(&settings)?),
+        member: RefCell::new(Member::of(&settings, takes_place)?),
     };
     if let Some(why) = process.prepare(&mut settings)? {
         return Ok(Ended::Waiting(why));
     }
+    let _ = takes_place; // without members nobody has a place
     let (mut held_back, mut left) = (held_back, Vec::new());
     loop {
         let is_mending = process.erase(&settings, std::mem::take(&mut left))?;
         if process.ending.is_asked() {
             return Ok(Ended::Erasing);
         }
-        let lived = process.live(settings.clone(), held_back, hangup.clone(), &watched, is_mending);
         #[cfg(feature = "cluster")]
-        if let Err(RunError::Member(EnterError::Interrupted)) = &lived {
-            return Ok(Ended::Waiting(INTERRUPTED));
+        match process.rest(&settings) {
+            Err(RunError::Member(EnterError::Interrupted)) => return Ok(Ended::Waiting(INTERRUPTED)),
+            rested => rested?,
         }
-        let (outcome, still) = lived?;
-        if outcome.stop != Stop::Erase || process.ending.is_asked() {
+        let (outcome, still) = process.live(settings.clone(), held_back, hangup.clone(), &watched, is_mending)?;
+        if !outcome.stop.is_rest() || process.ending.is_asked() {
             if matches!(outcome.stop, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
                 process.erase(&settings, still)?; // ordered at its very end
             }
@@ -223,19 +234,34 @@ impl Process {
         At { listening: self.listening.as_ref(), ending: &self.ending, faults: &self.faults }
     }
 
-    /// Enters the crawl with the database open; gives until when requests may be sent.
+    /// Enters a crawl on several machines, and has the folder be what its map says.
     #[cfg(feature = "cluster")]
-    fn enter(&self, settings: &Settings, seed: u64, in_parts: bool) -> Result<Fence, RunError> {
-        match self.member.borrow_mut().as_mut() {
-            Some(_) if in_parts => Err(EnterError::InParts.into()),
-            Some(member) => member.enter(seed, settings, &self.at()),
-            None => Ok(Fence::default()),
+    fn rest(&self, settings: &Settings) -> Result<(), RunError> {
+        let mut member = self.member.borrow_mut();
+        let Some(member) = member.as_mut() else { return Ok(()) };
+        if !member.is_in() {
+            open::settle_restore(settings, &self.faults)?;
+            let mut settings = settings.clone();
+            share_out(&mut settings).map_err(StartError::from)?;
+            let (storage, seed) =
+                open::open_storage(&settings, &self.faults, member.seed()).map_err(StartError::from)?;
+            let closing = Closing(storage);
+            if Share::load(&*closing.0).map_err(StartError::from)?.is_some_and(|share| share.by_hand) {
+                return Err(EnterError::InParts.into());
+            }
+            drop(closing);
+            member.enter(seed, &settings, &self.at())?;
         }
+        member.rest(settings, &self.at())
     }
 
-    #[cfg(not(feature = "cluster"))]
-    fn enter(&self, _: &Settings, _: u64, _: bool) -> Result<Fence, RunError> {
-        Ok(Fence::default())
+    /// Until when requests may be sent.
+    fn fence(&self) -> Fence {
+        #[cfg(feature = "cluster")]
+        if let Some(member) = &*self.member.borrow() {
+            return member.fence();
+        }
+        Fence::default()
     }
 
     /// The process ends.
@@ -282,7 +308,7 @@ impl Process {
         let node = running.node.clone();
         #[cfg(feature = "cluster")]
         if let Some(member) = &*self.member.borrow() {
-            member.serve(&node);
+            member.serve(&node, self.runtime.handle());
         }
         super::checkpoint::sweep(&node);
         if held_back {
@@ -306,6 +332,10 @@ impl Process {
         let (why, heeding, refused, left) = self.runtime.block_on(self.crawl(&node, hangup))?;
         let next_try = Some(UnixMillis(node.crawl.progress.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
         drop(watchdog); // the end has time-outs of its own
+        #[cfg(feature = "cluster")]
+        if let Some(member) = &*self.member.borrow() {
+            member.rests();
+        }
         let in_peace = matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time);
         if !in_peace {
             sinks.end_now();
@@ -339,10 +369,8 @@ impl Process {
         open::allow_files(&settings)?;
         share_out(&mut settings).map_err(StartError::from)?;
         open::settle_restore(&settings, &self.faults)?;
-        let (storage, seed) = open::open_storage(&settings, &self.faults).map_err(StartError::from)?;
-        let closing = Closing(storage.clone());
-        let in_parts = Share::load(&*storage).map_err(StartError::from)?.is_some();
-        let fence = self.enter(&settings, seed, in_parts)?;
+        let (storage, seed) = open::open_storage(&settings, &self.faults, None).map_err(StartError::from)?;
+        let (closing, fence) = (Closing(storage.clone()), self.fence());
         let clock = Clock::real();
         let (placement, modules) = (Placement::Spread, MimeModules::default());
         let faults = self.faults.clone();
@@ -363,6 +391,7 @@ impl Process {
         let left = status(node).idle_reason;
         match why {
             Stop::Erase => notify::at_work("closing its files, for a host is to be erased"),
+            Stop::Moves => notify::at_work("closing its files, for partitions go to another member, or come"),
             _ => notify::stopping(&format!("coming to an end: {why:?}")),
         }
         log::info!("crawl stops: reason={why:?}");

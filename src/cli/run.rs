@@ -61,7 +61,8 @@ fn start(settings: Settings, args: &RunArgs, hangup: ReadAgain, out: &mut dyn Wr
     let (live, every) = (!args.no_progress, settings.log.summary);
     let watched = |look| Progress::start(look, live, every);
     let until_done = settings.crawl.until_done;
-    let outcome = match app::run(settings, args.readmit_held_back, hangup, watched).map_err(failed)? {
+    let begin = app::Begin { held_back: args.readmit_held_back, takes_place: args.take_place.is_some() };
+    let outcome = match app::run(settings, begin, hangup, watched).map_err(failed)? {
         Ended::Crawl(outcome) => *outcome,
         Ended::Erasing => {
             unless_gone(out.write_all(b"stopped while a host was being erased; the next start goes on with that\n"))?;
@@ -75,12 +76,13 @@ fn start(settings: Settings, args: &RunArgs, hangup: ReadAgain, out: &mut dyn Wr
     let exit = exit_of(&outcome);
     let told = match &outcome.stop {
         Stop::Replaced(why) => format!("replaced: {why}"),
+        Stop::Left(why) => why.clone(),
         Stop::Supervisor(why) | Stop::Disk(why) => format!("{}: {why}", exit.as_str()),
         _ if exit == Exit::NothingStored => {
             format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status, &outcome.refused))
         }
         Stop::Done if outcome.status.waiting > 0 => done_but_for(outcome.status.waiting, outcome.never_tried),
-        Stop::Asked | Stop::Drained | Stop::Erase if exit == Exit::Done && outcome.status.waiting > 0 => {
+        Stop::Asked | Stop::Drained | Stop::Erase | Stop::Moves if exit == Exit::Done && outcome.status.waiting > 0 => {
             "stopped".to_owned()
         }
         _ => exit.as_str().to_owned(),
@@ -192,9 +194,10 @@ fn exit_of(outcome: &Outcome) -> Exit {
         Stop::Bytes => Exit::SizeLimit,
         Stop::Time => Exit::TimeLimit,
         Stop::Failures => Exit::FailureLimit,
-        Stop::Asked | Stop::Drained | Stop::Erase if outcome.until_done => Exit::Interrupted,
+        Stop::Left(_) => Exit::Done,
+        Stop::Asked | Stop::Drained | Stop::Erase | Stop::Moves if outcome.until_done => Exit::Interrupted,
         Stop::Done | Stop::Pages if nothing => Exit::NothingStored,
-        Stop::Done | Stop::Pages | Stop::Asked | Stop::Drained | Stop::Erase => Exit::Done,
+        Stop::Done | Stop::Pages | Stop::Asked | Stop::Drained | Stop::Erase | Stop::Moves => Exit::Done,
     }
 }
 

@@ -5,7 +5,8 @@
 //! | anything | none | the folder's own is put back; without one its folder is the first member, and has everything |
 //! | of a member | has it | goes on at once: the folder is locked by one process at a time, so its former one has ended |
 //! | empty | has its name | waits until that member has stood still for a whole lease, and is made of its newest copy |
-//! | a spare's, empty | | the same for whichever member is lost |
+//! | empty | has not its name | joins: it is written into the map, and takes its part from the others |
+//! | a spare's, empty | | waits for whichever member is lost |
 
 use std::time::Duration;
 
@@ -60,10 +61,14 @@ pub enum EnterError {
     )]
     Taken { name: String, machine: String },
     #[error(
-        "there is no member {name} in the crawl {cluster}, whose members are {members}: to stand by for them start this machine with \
-         cluster.spare = true, to take the place of one use --as NAME; a member is not added to a crawl yet"
+        "this folder holds a crawl, and there is no member {name} in the crawl {cluster}, whose members are {members}: an empty folder joins them \
+         (--data DIR); to take the place of one use --as NAME with an empty folder"
     )]
     NoMember { name: String, cluster: String, members: String },
+    #[error(
+        "there is no member {name} in the crawl {cluster} whose place could be taken (--as); `lycosa ctl nodes` lists them"
+    )]
+    NoSuch { name: String, cluster: String },
     #[error(
         "this folder is of another crawl than {cluster} in the engine: its keys are made by another seed. Give one of the two another \
          cluster.name, or this machine an empty folder (--data DIR)"
@@ -113,6 +118,8 @@ pub enum Start {
     GoOn,
     /// The folder is empty, and of that name there is a member already.
     Restore,
+    /// The folder is empty, and joins a crawl whose keys are made by this seed.
+    Join(u64),
 }
 
 /// Looks at folder and map before the database is opened. `is_empty`: no crawl is in the folder.
@@ -126,7 +133,9 @@ pub fn before(who: &Who, is_empty: bool, kept: Option<Map>, waiting: Waiting<'_>
         (None, None) => return Ok(Start::GoOn),
         // The engine has lost everything, or is another: whoever is a member may run.
         (None, Some(kept)) if kept.member(&who.name).is_some() => {
-            answered(who, waiting, || put_back(who, &kept))?;
+            if kept.members.len() == 1 {
+                answered(who, waiting, || put_back(who, &kept))?;
+            }
             kept
         }
         (None, Some(kept)) => {
@@ -136,7 +145,8 @@ pub fn before(who: &Who, is_empty: bool, kept: Option<Map>, waiting: Waiting<'_>
     match (map.member(&who.name), identity.is_some() || !is_empty) {
         (Some(_), true) => Ok(Start::GoOn),
         (Some(_), false) => Ok(Start::Restore),
-        (None, _) => Err(no_member(who, &map)),
+        (None, false) => Ok(Start::Join(map.seed)),
+        (None, true) => Err(no_member(who, &map)),
     }
 }
 
@@ -195,7 +205,8 @@ pub(super) fn wait(waiting: Waiting<'_>, what: &str, long: Duration) -> Result<(
     if waiting(what, long.clamp(LOOK[0], LOOK[1])) { Ok(()) } else { Err(EnterError::Interrupted) }
 }
 
-/// The map in force, which is never older than the folder's.
+/// The newest map that is known. A folder of a crawl of one puts its own back where the engine has none, or an older one; among several that is
+/// done when all have said which they have (`mover`).
 pub(super) fn map_there(who: &Who, waiting: Waiting<'_>) -> Result<Option<Map>> {
     let own = known(who)?.map(|identity| identity.map);
     loop {
@@ -208,6 +219,9 @@ pub(super) fn map_there(who: &Who, waiting: Waiting<'_>) -> Result<Option<Map>> 
                 return Err(EnterError::Seed { cluster: who.cluster.clone() });
             }
             (Some(own), there) if there.as_ref().is_none_or(|there| there.version < own.version) => {
+                if own.members.len() > 1 {
+                    return Ok(Some(own.clone()));
+                }
                 answered(who, waiting, || put_back(who, own))?;
                 log::warn!("map put back: the engine had an older one or none: version={}", own.version);
             }
@@ -234,11 +248,12 @@ pub fn put_back(who: &Who, map: &Map) -> std::result::Result<bool, EngineError> 
     }
 }
 
-/// Enters with a folder whose database is open: its keys are made by `seed`. A crawl that has no map yet is begun with it.
+/// Enters with a folder whose keys are made by `seed`. A crawl that has no map yet is begun with it; `joins`: an empty one becomes a member of
+/// a crawl that there is.
 ///
 /// # Errors
 /// [`EnterError`]. One that was [replaced](EnterError::Replaced) meanwhile is marked so.
-pub fn enter(who: &Who, seed: u64, waiting: Waiting<'_>) -> Result<Won> {
+pub fn enter(who: &Who, seed: u64, joins: bool, waiting: Waiting<'_>) -> Result<Won> {
     let identity = known(who)?;
     let mut begun = false;
     let map = loop {
@@ -252,9 +267,15 @@ pub fn enter(who: &Who, seed: u64, waiting: Waiting<'_>) -> Result<Won> {
     if map.seed != seed {
         return Err(EnterError::Seed { cluster: who.cluster.clone() });
     }
-    if map.member(&who.name).is_none() {
-        return Err(no_member(who, &map));
-    }
+    let map = match map.member(&who.name) {
+        Some(_) => map,
+        None if joins => {
+            clocks(who.engine.state().clock)?;
+            begun = true;
+            join(who, waiting)?
+        }
+        None => return Err(no_member(who, &map)),
+    };
     let fresh = || Identity {
         cluster: who.cluster.clone(),
         name: who.name.clone(),
@@ -284,6 +305,35 @@ pub fn enter(who: &Who, seed: u64, waiting: Waiting<'_>) -> Result<Won> {
     let lease = claim(who, &session, own, &mut Watch::default(), MemberState::Running, waiting);
     let lease = lease.inspect_err(|error| mark_replaced(&mut identity, who, error))?;
     Ok(Won { lease, identity: Some(identity), map })
+}
+
+/// Writes the member into the map, by which its place is its own; gives that map.
+fn join(who: &Who, waiting: Waiting<'_>) -> Result<Map> {
+    let named = |source| EnterError::Map { cluster: who.cluster.clone(), source };
+    loop {
+        let Some(entry) = answered(who, waiting, || who.engine.read(MAP))? else {
+            wait(waiting, &format!("the map of {}, which its members put back", who.cluster), LOOK[1])?;
+            continue;
+        };
+        let (joined, id) = Map::read(&entry.value).and_then(|map| map.joined(&who.name, who.weight)).map_err(named)?;
+        match who.engine.write_if(MAP, &joined.text(), Some(entry.revision)) {
+            Ok(_) => {
+                log::info!(
+                    "member joins: crawl={} member={} number={} map={}",
+                    who.cluster,
+                    who.name,
+                    id.0,
+                    joined.version
+                );
+                return Ok(joined);
+            }
+            Err(EngineError::Conflict { .. }) => {}
+            Err(e @ EngineError::Away { .. }) => {
+                wait(waiting, &format!("the engine of {}: {e}", who.cluster), LOOK[1])?
+            }
+            Err(e) => return Err(e.into()),
+        }
+    }
 }
 
 fn mark_replaced(identity: &mut Identity, who: &Who, error: &EnterError) {

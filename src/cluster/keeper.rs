@@ -10,8 +10,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::engine::EngineError;
 use super::enter::{Won, put_back};
-use super::folder::Identity;
-use super::folder::Replaced;
+use super::folder::{FolderError, Identity, Replaced};
 use super::{MAP, Who, node_key, read_beat, text};
 use crate::base::clock::{Clock, since_boot};
 use crate::base::fence::Fence;
@@ -22,14 +21,32 @@ use crate::warc::date::iso;
 
 /// Gives what is said with a beat; nothing between two lives of a crawl.
 pub type Look = Box<dyn Fn() -> Option<Facts> + Send>;
-/// Is told that the lease is lost, and to whom.
-pub type OnLoss = Box<dyn FnOnce(&str) + Send>;
+/// Is told that the lease is lost.
+pub type OnLoss = Box<dyn FnOnce(&Lost) + Send>;
+
+/// How a lease was lost: a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Another machine has the place, or the crawl's.
+    To(String),
+    /// It gave everything to the others and is no member any more.
+    Left(String),
+}
 
 /// A lease that is kept until it is [left](Self::leave).
 pub struct Membership {
     shared: Arc<Shared>,
-    end: Sender<MemberState>,
+    session: String,
+    tell: Sender<Word>,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread is told.
+enum Word {
+    /// There is news for the others: it beats at once.
+    Beat,
+    /// It beats for the last time, in that state.
+    End(MemberState),
 }
 
 /// What the thread and its owner have in common.
@@ -39,11 +56,13 @@ struct Shared {
     state: Mutex<MemberState>,
     look: Mutex<Option<Look>>,
     loss: Mutex<Loss>,
+    /// What the folder knows; none of one that is yet to be made of a copy.
+    identity: Mutex<Option<Identity>>,
 }
 
 #[derive(Default)]
 struct Loss {
-    to: Option<String>,
+    how: Option<Lost>,
     tell: Option<OnLoss>,
 }
 
@@ -55,19 +74,19 @@ impl Membership {
     pub fn keep(who: Who, won: Won, state: MemberState) -> std::io::Result<Self> {
         let fence = Fence::new();
         fence.set(won.lease.until());
-        let shared = Shared { who, fence, state: Mutex::new(state), look: Mutex::default(), loss: Mutex::default() };
+        let (state, identity, session) = (Mutex::new(state), Mutex::new(won.identity), won.lease.session().to_owned());
+        let shared = Shared { who, fence, state, look: Mutex::default(), loss: Mutex::default(), identity };
         let shared = Arc::new(shared);
-        let (end, ended) = bounded(1);
+        let (tell, told) = bounded(4);
         let keeper = Keeper {
             shared: shared.clone(),
             lease: won.lease,
-            identity: won.identity,
             facts: Facts::default(),
             watch: Watch::default(),
             away: false,
         };
-        let thread = std::thread::Builder::new().name("lease".into()).spawn(move || keeper.run(&ended))?;
-        Ok(Self { shared, end, thread: Mutex::new(Some(thread)) })
+        let thread = std::thread::Builder::new().name("lease".into()).spawn(move || keeper.run(&told))?;
+        Ok(Self { shared, session, tell, thread: Mutex::new(Some(thread)) })
     }
 
     /// Until when requests may be sent.
@@ -80,6 +99,39 @@ impl Membership {
         &self.shared.who
     }
 
+    /// The session that holds it.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The session as a number.
+    pub fn session_number(&self) -> u64 {
+        xxhash_rust::xxh3::xxh3_64(self.session.as_bytes())
+    }
+
+    /// The newest map that the folder knows.
+    pub fn map(&self) -> Option<Map> {
+        lock(&self.shared.identity).as_ref().map(|identity| identity.map.clone())
+    }
+
+    /// Writes a newer map into the folder, so that it is known whatever becomes of the engine.
+    ///
+    /// # Errors
+    /// The folder's.
+    pub fn keep_map(&self, map: &Map) -> Result<(), FolderError> {
+        let mut identity = lock(&self.shared.identity);
+        let Some(identity) = identity.as_mut() else { return Ok(()) };
+        let new = Identity { map: map.clone(), ..identity.clone() };
+        new.write(&self.shared.who.data)?;
+        *identity = new;
+        Ok(())
+    }
+
+    /// There is news for the others: the next beat is now.
+    pub fn beat_now(&self) {
+        let _ = self.tell.try_send(Word::Beat); // when it has too much to do it beats anyway
+    }
+
     /// What the next beats say.
     pub fn say(&self, state: MemberState, look: Look) {
         *lock(&self.shared.state) = state;
@@ -89,22 +141,30 @@ impl Membership {
     /// Who is told when the lease is lost; at once when it is by now.
     pub fn on_loss(&self, tell: OnLoss) {
         let mut loss = lock(&self.shared.loss);
-        match &loss.to {
-            Some(to) => tell(to),
+        match &loss.how {
+            Some(how) => tell(how),
             None => loss.tell = Some(tell),
         }
     }
 
-    /// To whom it was lost.
-    pub fn lost(&self) -> Option<String> {
-        lock(&self.shared.loss).to.clone()
+    /// It is no member any more: it gave everything away, and its crawl ends here.
+    pub fn left(&self) {
+        let why = format!("{} has left the crawl: it gave everything to the others", self.shared.who.name);
+        if self.shared.lose(Lost::Left(why)) {
+            log::info!("member leaves: member={} crawl={}", self.shared.who.name, self.shared.who.cluster);
+        }
+    }
+
+    /// How it was lost.
+    pub fn lost(&self) -> Option<Lost> {
+        lock(&self.shared.loss).how.clone()
     }
 
     /// Ends it: the last beat says how, and requests may be sent no more.
     pub fn leave(&self, state: MemberState) {
         let Some(thread) = lock(&self.thread).take() else { return };
         self.shared.fence.set(std::time::Duration::ZERO);
-        let _ = self.end.send(state);
+        let _ = self.tell.send(Word::End(state));
         if thread.join().is_err() {
             log::error!("the thread of the lease panicked; the next start of this folder goes on all the same");
         }
@@ -120,7 +180,6 @@ impl Drop for Membership {
 struct Keeper {
     shared: Arc<Shared>,
     lease: Lease,
-    identity: Option<Identity>,
     /// As they were looked at last.
     facts: Facts,
     /// Of a record that is gone after the lease was over.
@@ -130,12 +189,12 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn run(mut self, ended: &Receiver<MemberState>) {
+    fn run(mut self, told: &Receiver<Word>) {
         loop {
             let wait = self.lease.due().saturating_sub(since_boot());
-            let state = match ended.recv_timeout(wait) {
-                Ok(state) => Some(state),
-                Err(RecvTimeoutError::Timeout) => None,
+            let state = match told.recv_timeout(wait) {
+                Ok(Word::End(state)) => Some(state),
+                Ok(Word::Beat) | Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => Some(MemberState::Away),
             };
             let is_last = state.is_some();
@@ -206,15 +265,16 @@ impl Keeper {
     /// The engine has lost everything: the map that this folder knows is put back. True when another crawl's is there by now, and this one
     /// has no place any more.
     fn emptied(&mut self, who: &Who) -> bool {
-        let Some(identity) = &self.identity else { return false };
-        match put_back(who, &identity.map) {
-            Ok(false) if is_another(who, identity.map.seed) => {
+        let Some(map) = lock(&self.shared.identity).as_ref().map(|identity| identity.map.clone()) else { return false };
+        let put = if map.members.len() > 1 { Ok(false) } else { put_back(who, &map) }; // among several: `mover`
+        match put {
+            Ok(false) if is_another(who, map.seed) => {
                 let why = format!("the engine was emptied, and another crawl {} was begun in it", who.cluster);
                 self.tell_loss(why);
                 return true;
             }
             Ok(true) => {
-                log::warn!("engine was emptied, the map of this folder is put back: version={}", identity.map.version)
+                log::warn!("engine was emptied, the map of this folder is put back: version={}", map.version)
             }
             Ok(false) => {}
             Err(e) => log::warn!("engine was emptied, the map cannot be put back yet: error={e}"),
@@ -229,7 +289,7 @@ impl Keeper {
             MemberState::Dead => format!("an operator has declared {} dead (`lycosa ctl nodes dead`)", who.name),
             _ => format!("the machine {} took the place of {}", to.machine, who.name),
         };
-        if let (Some(identity), false) = (&mut self.identity, to.state == MemberState::Dead) {
+        if let (Some(identity), false) = (lock(&self.shared.identity).as_mut(), to.state == MemberState::Dead) {
             let by = format!("the machine {}", to.machine);
             identity.replaced = Some(Replaced { by, at: iso(Clock::real().date()) });
             if let Err(e) = identity.write(&who.data) {
@@ -242,13 +302,24 @@ impl Keeper {
     }
 
     fn tell_loss(&self, why: String) {
-        self.shared.fence.set(std::time::Duration::ZERO);
         log::error!("lease lost: member={} why={why:?}", self.shared.who.name);
-        let mut loss = lock(&self.shared.loss);
-        if let Some(tell) = loss.tell.take() {
-            tell(&why);
+        self.shared.lose(Lost::To(why));
+    }
+}
+
+impl Shared {
+    /// Nothing is sent any more, and who wants to know is told. False when it was lost before.
+    fn lose(&self, how: Lost) -> bool {
+        self.fence.set(std::time::Duration::ZERO);
+        let mut loss = lock(&self.loss);
+        if loss.how.is_some() {
+            return false;
         }
-        loss.to = Some(why);
+        if let Some(tell) = loss.tell.take() {
+            tell(&how);
+        }
+        loss.how = Some(how);
+        true
     }
 }
 

@@ -8,6 +8,7 @@
 //! | [`standby`] | how the place of one that is lost is awaited and taken |
 //! | [`keeper`] | the thread that keeps the lease, and lets requests go out as long as it holds |
 //! | [`known`] | the newest map, and what each member said last |
+//! | [`mover`] | the thread that has partitions go where they should be |
 //! | [`nodes`] | the members as people see them |
 //!
 //! Keys of the engine: `map`, `node.NAME` (a member's beat), `spare.NAME` (that of who waits).
@@ -17,6 +18,7 @@ pub mod enter;
 pub mod folder;
 pub mod keeper;
 pub mod known;
+pub mod mover;
 pub mod nodes;
 pub mod standby;
 #[cfg(test)]
@@ -43,6 +45,8 @@ pub struct Who {
     pub name: String,
     pub data: PathBuf,
     pub lease: Duration,
+    /// How much it takes in comparison with the others.
+    pub weight: u16,
     pub machine: String,
 }
 

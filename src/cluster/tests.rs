@@ -45,7 +45,7 @@ impl Bench {
     fn at(&self, name: &str, data: &Path) -> Who {
         let engine = Arc::new(self.memory.connect());
         let (cluster, machine) = ("prod".into(), format!("m-{name}"));
-        Who { engine, cluster, name: name.into(), data: data.into(), lease: LEASE, machine }
+        Who { engine, cluster, name: name.into(), data: data.into(), lease: LEASE, weight: 1, machine }
     }
 }
 
@@ -65,7 +65,7 @@ fn kept(who: &Who, won: Won) -> Membership {
 }
 
 fn begun(who: &Who) -> Membership {
-    kept(who, enter(who, 7, &mut at_once).unwrap())
+    kept(who, enter(who, 7, false, &mut at_once).unwrap())
 }
 
 /// Waits for a place with a copy at hand.
@@ -94,7 +94,7 @@ fn a_lease_is_kept_far_beyond_its_length() {
     let member = begun(&bench.who("n1"));
     let fence = member.fence();
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |by| said.send(by.to_owned()).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
     assert!(told.recv_timeout(LEASE * 3).is_err(), "it was lost");
     assert!(!fence.is_over());
 }
@@ -103,7 +103,7 @@ fn a_lease_is_kept_far_beyond_its_length() {
 fn a_folder_that_comes_back_goes_on_at_once_whether_it_was_killed_or_left() {
     let mut bench = Bench::new();
     let who = bench.who("n1");
-    let won = enter(&who, 7, &mut at_once).unwrap();
+    let won = enter(&who, 7, false, &mut at_once).unwrap();
     drop(won); // killed: nobody says anything
     let member = begun(&who);
     member.leave(MemberState::Away);
@@ -146,11 +146,11 @@ fn a_spare_takes_the_place_of_a_member_that_is_lost_and_the_former_does_not_go_o
     let heir = Who { name: "n1".into(), ..s1.clone() };
     let heir = kept(&heir, won);
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |by| said.send(by.to_owned()).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
     line.set_cut(false);
     assert_eq!(told.recv_timeout(Duration::from_secs(60)).unwrap(), "the machine m-s1 took the place of n1");
     assert!(member.fence().is_over() && !heir.fence().is_over());
-    let error = enter(&n1, 7, &mut patient).map(drop).unwrap_err();
+    let error = enter(&n1, 7, false, &mut patient).map(drop).unwrap_err();
     assert!(matches!(&error, EnterError::Replaced { by, .. } if by == "the machine m-s1"), "{error}");
     assert!(Identity::read(&n1.data).unwrap().unwrap().replaced.is_some());
 }
@@ -163,7 +163,7 @@ fn a_folder_that_was_replaced_while_it_was_off_learns_so_at_its_start() {
     let mut standby = StandBy::new(s1, None);
     assert_eq!(lost(&mut standby).as_deref(), Some("n1"));
     drop(standby.take("n1", bench.staging(), &mut at_once).unwrap());
-    let error = enter(&n1, 7, &mut patient).map(drop).unwrap_err();
+    let error = enter(&n1, 7, false, &mut patient).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Replaced { .. }), "{error}");
 }
 
@@ -171,7 +171,7 @@ fn a_folder_that_was_replaced_while_it_was_off_learns_so_at_its_start() {
 fn a_member_that_comes_back_while_a_spare_prepares_keeps_its_place() {
     let mut bench = Bench::new();
     let (n1, s1) = (bench.who("n1"), bench.who("s1"));
-    drop(enter(&n1, 7, &mut at_once).unwrap());
+    drop(enter(&n1, 7, false, &mut at_once).unwrap());
     let mut standby = StandBy::new(s1, None);
     assert_eq!(lost(&mut standby).as_deref(), Some("n1"));
     let back = begun(&n1);
@@ -184,7 +184,7 @@ fn a_member_that_comes_back_while_a_spare_prepares_keeps_its_place() {
 fn of_two_spares_one_takes_the_place() {
     let mut bench = Bench::new();
     let (n1, s1, s2) = (bench.who("n1"), bench.who("s1"), bench.who("s2"));
-    drop(enter(&n1, 7, &mut at_once).unwrap());
+    drop(enter(&n1, 7, false, &mut at_once).unwrap());
     let (mut one, mut two) = (StandBy::new(s1, None), StandBy::new(s2, None));
     let both = std::thread::scope(|scope| {
         let other = scope.spawn(|| lost(&mut two));
@@ -216,7 +216,7 @@ fn who_was_stopped_by_its_operator_is_not_replaced_and_a_crawl_that_is_done_ends
 fn a_member_without_a_copy_is_not_replaced() {
     let mut bench = Bench::new();
     let (n1, s1) = (bench.who("n1"), bench.who("s1"));
-    drop(enter(&n1, 7, &mut at_once).unwrap());
+    drop(enter(&n1, 7, false, &mut at_once).unwrap());
     let mut told = String::new();
     let mut until_told = |what: &str, long: Duration| {
         what.clone_into(&mut told);
@@ -231,7 +231,7 @@ fn a_member_without_a_copy_is_not_replaced() {
 fn an_operators_word_that_a_machine_is_off_spares_the_wait() {
     let mut bench = Bench::new();
     let (n1, s1) = (bench.who("n1"), bench.who("s1"));
-    drop(enter(&n1, 7, &mut at_once).unwrap());
+    drop(enter(&n1, 7, false, &mut at_once).unwrap());
     assert!(matches!(declare_dead(&s1, "n9"), Err(DeadError::Unknown { .. })));
     assert!(matches!(declare_dead(&n1, "n1"), Err(DeadError::Myself(_))));
     declare_dead(&s1, "n1").unwrap();
@@ -246,7 +246,7 @@ fn a_member_that_is_declared_dead_and_is_not_stops_at_its_next_beat_and_may_come
     let (n1, s1) = (bench.who("n1"), bench.who("s1"));
     let member = begun(&n1);
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |by| said.send(by.to_owned()).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
     declare_dead(&s1, "n1").unwrap();
     assert!(told.recv_timeout(Duration::from_secs(60)).unwrap().contains("operator"));
     drop(member);
@@ -273,9 +273,9 @@ fn a_start_on_an_engine_that_lost_everything_waits_a_whole_lease() {
     let who = bench.who("n1");
     begun(&who).leave(MemberState::Away);
     bench.memory.empty();
-    let error = enter(&who, 7, &mut at_once).map(drop).unwrap_err();
+    let error = enter(&who, 7, false, &mut at_once).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Interrupted), "{error}");
-    let member = kept(&who, enter(&who, 7, &mut patient).unwrap());
+    let member = kept(&who, enter(&who, 7, false, &mut patient).unwrap());
     assert!(!member.fence().is_over());
 }
 
@@ -291,7 +291,7 @@ fn a_start_waits_for_an_engine_that_is_away() {
         memory.set_away(looks < 3);
         true
     };
-    let won = enter(&who, 7, &mut until_back).unwrap();
+    let won = enter(&who, 7, false, &mut until_back).unwrap();
     assert!(!kept(&who, won).fence().is_over());
 }
 
@@ -300,7 +300,7 @@ fn folders_that_do_not_belong_there_are_refused_with_what_to_do() {
     let mut bench = Bench::new();
     let (n1, n2, other) = (bench.who("n1"), bench.who("n2"), bench.who("n1"));
     let member = begun(&n1);
-    let error = enter(&other, 8, &mut at_once).map(drop).unwrap_err();
+    let error = enter(&other, 8, false, &mut at_once).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Seed { .. }), "{error}");
     let error = before(&n2, true, None, &mut at_once).unwrap_err().to_string();
     assert!(error.contains("n2") && error.contains("members are n1"), "{error}");
@@ -308,7 +308,7 @@ fn folders_that_do_not_belong_there_are_refused_with_what_to_do() {
     assert!(matches!(error, EnterError::OtherCrawl { .. }), "{error}");
     // A copy of the folder without what it knew of itself.
     let twin = bench.who("n1");
-    let error = enter(&twin, 7, &mut patient).map(drop).unwrap_err();
+    let error = enter(&twin, 7, false, &mut patient).map(drop).unwrap_err();
     assert!(matches!(&error, EnterError::Taken { machine, .. } if machine == "m-n1"), "{error}");
     assert_eq!(before(&bench.who("n1"), true, None, &mut at_once).unwrap(), Start::Restore);
     drop(member);
@@ -343,9 +343,9 @@ fn a_member_whose_engine_was_emptied_and_taken_by_another_crawl_sends_nothing_mo
     let member = begun(&Who { engine: cut.clone(), lease: Duration::from_secs(60), ..n1 });
     cut.set_cut(true);
     bench.memory.empty();
-    let other = kept(&n9, enter(&n9, 8, &mut at_once).unwrap());
+    let other = kept(&n9, enter(&n9, 8, false, &mut at_once).unwrap());
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |by| said.send(by.to_owned()).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
     cut.set_cut(false);
     assert!(told.recv_timeout(Duration::from_secs(60)).unwrap().contains("another crawl"));
     assert!(member.fence().is_over() && !other.fence().is_over());
@@ -357,7 +357,7 @@ fn a_copy_of_a_members_folder_is_waited_for_like_a_stranger_and_one_without_a_cl
     let (n1, copy) = (bench.who("n1"), bench.who("n1"));
     let member = begun(&n1);
     std::fs::copy(n1.data.join("MEMBER"), copy.data.join("MEMBER")).unwrap();
-    let error = enter(&copy, 7, &mut patient).map(drop).unwrap_err();
+    let error = enter(&copy, 7, false, &mut patient).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Taken { .. }), "{error}");
     assert!(!member.fence().is_over() && member.lost().is_none());
     assert!(matches!(alone(&n1.data), Err(EnterError::Alone { .. })));

@@ -1,6 +1,6 @@
 //! A folder's share of a crawl in parts: which partitions are its own, and whose the others are.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::values::Membership;
 use super::{Storage, StorageError, read};
@@ -20,8 +20,12 @@ pub struct Share {
     pub also: Vec<MemberId>,
     /// What the folder has of the partitions.
     pub held: Held,
+    /// It was taken apart by hand, and is no member of a crawl with an engine.
+    pub by_hand: bool,
     /// What it crawls: of those, the ones that do not go to another.
     mine: PartitionSet,
+    /// A newer map than the one in the folder, by which links go.
+    newer: Arc<RwLock<Option<Map>>>,
 }
 
 /// Why it cannot be said what is a folder's own.
@@ -73,7 +77,8 @@ impl Share {
         };
         let is_here = |partition: &Partition| map.place(own, &held.owned, *partition) == Place::Here;
         let mine = held.owned.iter().filter(is_here).collect();
-        Ok(Self { mine, held, own, also: member.also.clone(), map })
+        let by_hand = member.held.is_none();
+        Ok(Self { mine, held, by_hand, own, also: member.also.clone(), map, newer: Arc::default() })
     }
 
     /// Who is to have the links to a partition that is not this folder's own: another, or this one, once it has what is on its way here.
@@ -81,10 +86,21 @@ impl Share {
         if self.mine.has(partition) {
             return None;
         }
-        match self.map.place(self.own, &self.held.owned, partition) {
+        match self.by_map(|map| map.place(self.own, &self.held.owned, partition)) {
             Place::At(member) => Some(member),
             Place::Here | Place::Soon => Some(self.own),
         }
+    }
+
+    /// Links go by this map from now on. What is the folder's own stays until it is at rest.
+    pub fn follow(&self, map: &Map) {
+        *self.newer.write().unwrap_or_else(PoisonError::into_inner) = Some(map.clone());
+    }
+
+    /// Reads the newest map.
+    pub fn by_map<T>(&self, read: impl FnOnce(&Map) -> T) -> T {
+        let newer = self.newer.read().unwrap_or_else(PoisonError::into_inner);
+        read(newer.as_ref().unwrap_or(&self.map))
     }
 
     /// What is this folder's own.
@@ -99,7 +115,7 @@ impl Share {
 
     /// The name of a member, or its number.
     pub fn name_of(&self, member: MemberId) -> String {
-        self.map.numbered(member).map_or_else(|| member.0.to_string(), |member| member.name.clone())
+        self.by_map(|map| map.numbered(member).map_or_else(|| member.0.to_string(), |member| member.name.clone()))
     }
 
     /// This member's name.

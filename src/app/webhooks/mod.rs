@@ -125,7 +125,7 @@ pub(super) fn tell_failed(settings: &Settings, reason: &str, text: &str) {
 /// Why a run is over, for people who did not end it themselves.
 fn reason(why: &Stop) -> Option<(&'static str, String)> {
     Some(match why {
-        Stop::Asked | Stop::Drained | Stop::Erase => return None,
+        Stop::Asked | Stop::Drained | Stop::Erase | Stop::Moves | Stop::Left(_) => return None,
         Stop::Done => ("done", "every URL is done, or left for another run".into()),
         Stop::Pages => ("pages", "crawl.max_pages is reached".into()),
         Stop::Bytes => ("bytes", "crawl.max_bytes is reached".into()),

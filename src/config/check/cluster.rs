@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Checked, accepted, ensure, within};
 use crate::config::file::FileForm;
 use crate::config::sections::ClusterSection;
-use crate::domain::cluster::map::named;
+use crate::domain::cluster::map::{HEAVIEST, named};
 use crate::recovery::checkpoint::Target;
 
 /// Shorter leases would end whenever the engine chooses another leader.
@@ -34,5 +34,6 @@ pub(super) fn check_cluster(form: &FileForm) -> Checked {
     let pair = form.cluster.certificate.is_some() == form.cluster.key.is_some();
     ensure(pair, "cluster.certificate", || "goes with cluster.key: set both or none".into())?;
     ensure(*checkpoint >= Duration::from_secs(1), "cluster.checkpoint", || "must be 1s or longer".into())?;
+    within("cluster.weight", u64::from(form.cluster.weight), 1, u64::from(HEAVIEST))?;
     within("cluster.lease", lease.as_secs(), SHORTEST.as_secs(), LONGEST.as_secs())
 }

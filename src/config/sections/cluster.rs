@@ -29,6 +29,8 @@ section! {
         checkpoint: Duration as "duration" = Duration::from_secs(15 * 60);
         /// How long a member works without word from the engine, and stays away before it is replaced.
         lease: Duration as "duration" = Duration::from_secs(15 * 60);
+        /// How many times the part of another member this one takes, where it joins: for machines that are larger than others.
+        weight: u16 = 1;
         /// This machine holds nothing, and takes the place of a member that is lost.
         spare: bool = false;
     }

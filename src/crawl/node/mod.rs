@@ -55,6 +55,8 @@ pub enum Stop {
     Drained,
     /// A host is to be erased; the same process goes on after that.
     Erase,
+    /// Partitions go to another member of the crawl, or come; the same process goes on after that.
+    Moves,
     /// `crawl.max_pages`, or `--max-pages`.
     Pages,
     /// `crawl.max_bytes`.
@@ -69,6 +71,15 @@ pub enum Stop {
     Disk(String),
     /// Another machine has taken the place of this member: by whom.
     Replaced(String),
+    /// This member has given everything to the others and is none any more: a sentence.
+    Left(String),
+}
+
+impl Stop {
+    /// Whether the same process goes on afterwards.
+    pub const fn is_rest(&self) -> bool {
+        matches!(self, Self::Erase | Self::Moves)
+    }
 }
 
 /// The addresses of all actors; the same over every death.
@@ -214,10 +225,10 @@ impl Node {
         &mailboxes[usize::from(host.0[7]) % mailboxes.len().max(1)] // there is at least one
     }
 
-    /// Ends the node; the first reason wins. After an erasure the process would go on: whoever ends it for good wins over that.
+    /// Ends the node; the first reason wins. After a rest the process would go on: whoever ends it for good wins over that.
     pub fn stop_with(&self, why: Stop) {
         self.stop.send_if_modified(|current| {
-            let first = current.is_none() || (*current == Some(Stop::Erase) && why != Stop::Erase);
+            let first = current.as_ref().is_none_or(|was| was.is_rest() && !why.is_rest());
             if first {
                 *current = Some(why);
             }

@@ -6,7 +6,7 @@ use super::{Store, StoreError};
 use crate::crawl::node::Node;
 use crate::crawl::worker::{Ctx, Handles};
 use crate::recovery::checkpoint::CheckpointError;
-use crate::recovery::checkpoint::make::{Draft, Position};
+use crate::recovery::checkpoint::make::{Draft, Position, of_member};
 use crate::storage::txn::Txn;
 
 impl Handles<TakeCheckpoint> for Store {
@@ -31,8 +31,9 @@ impl Store {
             self.lost(&e, Vec::new());
             return Err(told(e));
         }
+        let member = of_member(&*node.storage)?;
         node.storage.checkpoint(&draft.db())?;
-        let position = Position::look(&*node.storage, &node.crawl.rules.settings.warc_dir())?;
+        let position = Position::look(&*node.storage, &node.crawl.rules.settings.warc_dir(), member)?;
         node.faults.check("checkpoint.linked").map_err(|e| told(e.into()))?;
         Ok(position)
     }

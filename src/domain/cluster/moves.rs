@@ -46,6 +46,11 @@ impl Map {
         self.moving(partition)?.object.as_deref()
     }
 
+    /// Whether something is to be taken from an object, or was and is not settled.
+    pub fn is_named(&self, object: &str) -> bool {
+        self.moves.values().any(|going| going.object.as_deref() == Some(object))
+    }
+
     /// The objects out of which a member has what was handed over to it.
     pub fn objects_of(&self, id: MemberId) -> impl Iterator<Item = (Partition, &str)> {
         let handed = self.moves.iter().filter(move |(_, going)| going.to == id);

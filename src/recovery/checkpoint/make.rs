@@ -1,5 +1,6 @@
 //! Making a checkpoint: the database is linked in one moment, everything else is done afterwards, off the Store's thread.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,11 @@ use super::shelf::PARTIAL;
 use super::{CheckpointError, Result, Shelf, files, lines, uploads};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
+use crate::domain::cluster::lease::Whole;
 use crate::domain::fingerprint::CrawlId;
-use crate::storage::values::{Counters, FileLengths, Format, RunState};
+use crate::domain::partition::Partition;
+use crate::storage::share::Share;
+use crate::storage::values::{Counters, FileLengths, Format, Received, RunState};
 use crate::storage::{Storage, folder, read};
 use crate::warc::date::iso;
 use crate::warc::name::is_warc;
@@ -25,14 +29,30 @@ pub struct Position {
     counts: Counts,
     jsonl: u64,
     archive: Vec<Stored>,
+    member: Option<Whole>,
+}
+
+/// What the other members of a crawl wait for, as far as it is in the database; none of a folder that is no member. Rows of links may come at
+/// any time: it is looked at before the database is linked.
+///
+/// # Errors
+/// The storage's own.
+pub fn of_member(storage: &dyn Storage) -> Result<Option<Whole>> {
+    let Some(share) = Share::load(storage).map_err(|e| CheckpointError::Node(e.to_string()))? else { return Ok(None) };
+    let received: Received = read::meta(storage, ())?.unwrap_or_default();
+    let covers = received.got.iter().filter(|((_, to), _)| share.is_me(*to)).map(|((from, _), last)| (from.0, *last));
+    let named =
+        |objects: &BTreeMap<Partition, String>| objects.iter().map(|(p, object)| (p.0, object.clone())).collect();
+    Ok(Some(Whole { covers: covers.collect(), gone: named(&share.held.gone), came: named(&share.held.came) }))
 }
 
 impl Position {
-    /// Looks; the caller sees to it that nothing changes meanwhile and that no archive file is open.
+    /// Looks; the caller sees to it that nothing changes meanwhile and that no archive file is open. `member`: what was found by [`of_member`]
+    /// before the database was linked.
     ///
     /// # Errors
     /// Storage or the archive's folder.
-    pub fn look(storage: &dyn Storage, warc_dir: &Path) -> Result<Self> {
+    pub fn look(storage: &dyn Storage, warc_dir: &Path, member: Option<Whole>) -> Result<Self> {
         let file_lengths: FileLengths = read::meta(storage, ())?.unwrap_or_default();
         let counters: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
         Ok(Self {
@@ -42,6 +62,7 @@ impl Position {
             counts: Counts::from(&counters),
             jsonl: file_lengths.jsonl,
             archive: closed_files(warc_dir)?,
+            member,
         })
     }
 }
@@ -127,6 +148,7 @@ impl Draft {
             sequence: position.sequence,
             counts: position.counts,
             jsonl: Stored { file: uploads::JSONL.into(), bytes: position.jsonl, sha256: None },
+            member: position.member,
             lines_mark: lines::mark(&about.data.join(uploads::JSONL), position.jsonl)?.unwrap_or_default(),
             archive: position.archive,
             files: own,
@@ -201,7 +223,7 @@ pub fn at_rest(about: &About, shelf: &Shelf, warc_dir: &Path, at: UnixMillis, fa
     if file_lengths.warc.is_some() {
         return Err(CheckpointError::Unclean(about.data.clone()));
     }
-    let position = Position::look(&storage, warc_dir)?;
+    let position = Position::look(&storage, warc_dir, of_member(&storage)?)?;
     let draft = Draft::begin(shelf, at, position.run)?;
     faults.check("checkpoint.apart")?;
     storage.checkpoint(&draft.db())?;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CheckpointError, Result, files, uploads};
 use crate::base::time::UnixMillis;
+use crate::domain::cluster::lease::Whole;
 use crate::storage::folder::MARKER;
 use crate::storage::values::Counters;
 use crate::warc::date::{digits17, parse_iso};
@@ -80,6 +81,9 @@ pub struct Manifest {
     pub jsonl: Stored,
     /// Digest of the last bytes of that length, by which its lines are found again.
     pub lines_mark: String,
+    /// In a crawl of several members: what others wait for that is in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<Whole>,
     /// The files of the archive: all that the database may refer to. None is open.
     pub archive: Vec<Stored>,
     /// The files of the checkpoint.
@@ -261,6 +265,7 @@ pub(super) mod tests {
             counts: Counts::default(),
             jsonl: stored("crawl.jsonl"),
             lines_mark: String::new(),
+            member: None,
             archive: vec![stored("a.warc.gz")],
             files: vec![stored("FORMAT"), stored("db/CURRENT")],
         }
