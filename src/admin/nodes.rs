@@ -25,7 +25,22 @@ pub(super) async fn nodes(node: Data<Node>) -> Answer {
 pub(super) async fn dead(node: Data<Node>, name: Path<String>) -> Answer {
     #[cfg(feature = "cluster")]
     if let Some(member) = node.member.get() {
-        return dead_at(member.who().clone(), name.into_inner()).await;
+        return said(member.who().clone(), name.into_inner(), crate::cluster::nodes::declare_dead, "declared dead")
+            .await;
+    }
+    drop(name);
+    Err(alone(&node).into())
+}
+
+/// Has a member leave: the others take all that it has, then its process ends. The only one that stays cannot leave.
+#[utoipa::path(post, path = "/api/v1/nodes/{name}/leave", tag = "cluster", params(("name" = String, Path, description = "The member")), responses(
+    (status = 200, body = Nodes), Refusal<404>, Refusal<409>, Refusal<503>,
+))]
+pub(super) async fn leave(node: Data<Node>, name: Path<String>) -> Answer {
+    #[cfg(feature = "cluster")]
+    if let Some(member) = node.member.get() {
+        return said(member.who().clone(), name.into_inner(), crate::cluster::nodes::order_leave, "told to leave")
+            .await;
     }
     drop(name);
     Err(alone(&node).into())
@@ -43,18 +58,22 @@ pub(super) async fn listed(who: crate::cluster::Who) -> Answer {
     super::problem::ok(reading(look).await?)
 }
 
-/// A member declared dead, and the members then.
+/// What an operator says of a member.
 #[cfg(feature = "cluster")]
-pub(super) async fn dead_at(who: crate::cluster::Who, name: String) -> Answer {
+pub(super) type Word = fn(&crate::cluster::Who, &str) -> Result<(), crate::cluster::nodes::WordError>;
+
+/// A member of which something was said, and the members then.
+#[cfg(feature = "cluster")]
+pub(super) async fn said(who: crate::cluster::Who, name: String, word: Word, told: &'static str) -> Answer {
     use super::bounded::ordered;
-    use crate::cluster::nodes::{DeadError, declare_dead, nodes};
+    use crate::cluster::nodes::{WordError, nodes};
     let act = move || {
-        declare_dead(&who, &name).map_err(|e| match &e {
-            DeadError::Engine(_) => ControlError::Unavailable(e.to_string()),
-            DeadError::Unknown { .. } => ControlError::Absent(e.to_string()),
-            DeadError::Myself(_) => ControlError::Refused(e.to_string()),
+        word(&who, &name).map_err(|e| match &e {
+            WordError::Engine(_) | WordError::Map(_) => ControlError::Unavailable(e.to_string()),
+            WordError::Unknown { .. } => ControlError::Absent(e.to_string()),
+            WordError::Myself(_) | WordError::Last(_) | WordError::Leaves(_) => ControlError::Refused(e.to_string()),
         })?;
-        log::warn!("member declared dead by the operator: member={name}");
+        log::warn!("member {told} by the operator: member={name}");
         nodes(&who).map_err(|e| ControlError::Unavailable(e.to_string()))
     };
     let gone = |_| ControlError::Unavailable("it was given up; see the log".into());

@@ -95,6 +95,7 @@ routes! {
     "/api/v1/erasures/{id}" => get erasures::certificate;
     "/api/v1/nodes" => get nodes::nodes;
     "/api/v1/nodes/{name}/dead" => post nodes::dead;
+    "/api/v1/nodes/{name}/leave" => post nodes::leave;
     "/api/v1/actors" => get actors::actors;
     "/api/v1/actors/{kind}/{instance}/restart" => post actors::restart;
     "/api/v1/pages" => get pages::pages;

@@ -9,10 +9,11 @@ use actix_web::web::{self, Data, Path, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::crawl::Done;
-use super::nodes::{dead_at, listed};
+use super::nodes::{listed, said};
 use super::problem::{Answer, Problem};
 use crate::base::sync::lock;
 use crate::cluster::Who;
+use crate::cluster::nodes::{declare_dead, order_leave};
 
 /// When to ask again, seconds.
 const AGAIN: &str = "5";
@@ -48,6 +49,7 @@ pub(super) fn configure(app: &mut ServiceConfig) {
         .route("/metrics", web::get().to(metrics))
         .route("/api/v1/nodes", web::get().to(nodes))
         .route("/api/v1/nodes/{name}/dead", web::post().to(dead))
+        .route("/api/v1/nodes/{name}/leave", web::post().to(leave))
         .route("/api/v1/stop", web::post().to(stop))
         .route("/api/v1/drain", web::post().to(stop))
         .default_service(web::to(other));
@@ -70,7 +72,11 @@ async fn nodes(standby: Data<Standby>) -> Answer {
 }
 
 async fn dead(standby: Data<Standby>, name: Path<String>) -> Answer {
-    dead_at(standby.who.clone(), name.into_inner()).await
+    said(standby.who.clone(), name.into_inner(), declare_dead, "declared dead").await
+}
+
+async fn leave(standby: Data<Standby>, name: Path<String>) -> Answer {
+    said(standby.who.clone(), name.into_inner(), order_leave, "told to leave").await
 }
 
 async fn stop(request: HttpRequest, standby: Data<Standby>) -> HttpResponse {

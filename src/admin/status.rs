@@ -84,7 +84,8 @@ fn member(node: &Node) -> Option<MemberView> {
     let waiting = crate::recovery::part::links::waiting(&*node.storage, share).unwrap_or_default();
     let outbox = waiting.into_iter().map(|(to, (rows, bytes, links))| OutboxView { to, rows, bytes, links });
     let (partitions, outbox) = (share.mine().len() as u64, outbox.collect());
-    Some(MemberView { name: share.name(), partitions, outbox, lease_seconds: None })
+    let lease_seconds = of_cluster(node).and_then(|member| member.lease_seconds);
+    Some(MemberView { name: share.name(), partitions, outbox, lease_seconds })
 }
 
 /// Which member of a crawl with an engine this is: it has everything.

@@ -1,6 +1,6 @@
 //! The members of a crawl as people see them.
 
-use super::engine::{Engine, EngineError, EngineState, Entry};
+use super::engine::{EngineError, EngineState, Entry};
 use super::{MAP, Who, node_key, read_beat, text};
 use crate::base::clock::Clock;
 use crate::base::time::UnixMillis;
@@ -23,8 +23,10 @@ pub fn nodes(who: &Who) -> Result<Nodes, EngineError> {
     let mut nodes = Vec::new();
     for member in map.iter().flat_map(|map| &map.members) {
         let entry = entries.iter().find(|entry| entry.key == node_key(&member.name));
-        let partitions = map.as_ref().map_or(0, |map| map.owned_by(member.id).len());
-        nodes.push(NodeView { partitions, ..view(&member.name, entry, now) });
+        let part = map.as_ref().map(|map| (map.owned_by(member.id).len(), map.on_their_way(member.id)));
+        let (partitions, (going, coming)) = part.unwrap_or_default();
+        let leaving = member.leaving;
+        nodes.push(NodeView { partitions, going, coming, leaving, ..view(&member.name, entry, now) });
     }
     for entry in &entries {
         if let Some(name) = entry.key.strip_prefix("spare.") {
@@ -47,6 +49,9 @@ fn view(name: &str, entry: Option<&Entry>, now: UnixMillis) -> NodeView {
         beat_age_ms: age,
         is_lost,
         partitions: 0,
+        going: 0,
+        coming: 0,
+        leaving: false,
         machine: beat.as_ref().map(|beat| beat.machine.clone()),
         version: beat.as_ref().map(|beat| beat.version.clone()),
         facts: beat.map(|beat| beat.facts).unwrap_or_default(),
@@ -64,40 +69,66 @@ fn engine_view(state: EngineState) -> EngineView {
     }
 }
 
-/// Why a member cannot be said to be dead.
+/// Why what an operator says of a member does not hold.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what its fields are")]
-pub enum DeadError {
+pub enum WordError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     #[error("there is no member {name} in the crawl {cluster}; `lycosa ctl nodes` lists them")]
     Unknown { name: String, cluster: String },
     #[error("{0} is the member that answers here: it is alive")]
     Myself(String),
+    #[error("{0} is the only member that stays: nobody could take what it has. To end the crawl stop it")]
+    Last(String),
+    #[error("{0} leaves already: `lycosa ctl nodes` shows what it still has")]
+    Leaves(String),
+    #[error("the engine has no map of members that can be read: {0}")]
+    Map(String),
 }
 
 /// An operator says that a member's machine is off: its place may be taken at once. When it is not, both would crawl for one beat more.
 ///
 /// # Errors
-/// [`DeadError`].
-pub fn declare_dead(who: &Who, name: &str) -> Result<(), DeadError> {
+/// [`WordError`].
+pub fn declare_dead(who: &Who, name: &str) -> Result<(), WordError> {
     if name == who.name
         && read_beat(&*who.engine, &node_key(name))?.is_some_and(|(beat, _)| beat.machine == who.machine)
     {
-        return Err(DeadError::Myself(name.to_owned()));
+        return Err(WordError::Myself(name.to_owned()));
     }
     loop {
         let Some((beat, revision)) = read_beat(&*who.engine, &node_key(name))? else {
-            return Err(DeadError::Unknown { name: name.to_owned(), cluster: who.cluster.clone() });
+            return Err(unknown(who, name));
         };
         let dead = Beat { state: MemberState::Dead, ..beat };
-        match write(&*who.engine, name, &dead, revision) {
+        match who.engine.write_if(&node_key(name), &text(&dead), Some(revision)) {
             Err(EngineError::Conflict { .. }) => {}
-            answer => return Ok(answer?),
+            answer => return Ok(answer.map(drop)?),
         }
     }
 }
 
-fn write(engine: &dyn Engine, name: &str, beat: &Beat, revision: u64) -> Result<(), EngineError> {
-    engine.write_if(&node_key(name), &text(beat), Some(revision)).map(drop)
+/// An operator says that a member is to leave: the others take all that it has, then it ends.
+///
+/// # Errors
+/// [`WordError`].
+pub fn order_leave(who: &Who, name: &str) -> Result<(), WordError> {
+    loop {
+        let entry = who.engine.read(MAP)?.ok_or_else(|| WordError::Map("it has none".to_owned()))?;
+        let map = Map::read(&entry.value).map_err(|e| WordError::Map(e.to_string()))?;
+        let member = map.member(name).ok_or_else(|| unknown(who, name))?;
+        if !map.members.iter().any(|other| other.id != member.id && !other.leaving) {
+            return Err(WordError::Last(name.to_owned()));
+        }
+        let next = map.leaving(member.id).map_err(|_| WordError::Leaves(name.to_owned()))?;
+        match who.engine.write_if(MAP, &next.text(), Some(entry.revision)) {
+            Err(EngineError::Conflict { .. }) => {}
+            answer => return Ok(answer.map(drop)?),
+        }
+    }
+}
+
+fn unknown(who: &Who, name: &str) -> WordError {
+    WordError::Unknown { name: name.to_owned(), cluster: who.cluster.clone() }
 }

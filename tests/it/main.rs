@@ -63,6 +63,7 @@ mod manual;
 mod marks;
 #[cfg(feature = "faults")]
 mod matrix;
+mod members;
 mod memory;
 mod metrics;
 #[cfg(feature = "rocksdb")]

@@ -15,15 +15,15 @@ use crate::support::nats::Servers;
 const LEASE: &str = "20s";
 
 /// A web, an engine, a store, and data folders for members.
-struct Cluster {
-    sandbox: Sandbox,
-    engine: Servers,
-    store: PathBuf,
+pub struct Cluster {
+    pub sandbox: Sandbox,
+    pub engine: Servers,
+    pub store: PathBuf,
 }
 
 impl Cluster {
     /// None where no engine is installed.
-    fn new(times: u32, servers: usize) -> Option<Self> {
+    pub fn new(times: u32, servers: usize) -> Option<Self> {
         let engine = Servers::start(servers)?;
         let store = tempfile::Builder::new().prefix("lycosa-store-").tempdir().unwrap().keep();
         let settings = format!(
@@ -36,11 +36,11 @@ impl Cluster {
     }
 
     /// Starts a process with a folder of its own.
-    fn start(&mut self, folder: &str, node: &str, more: &[&str]) -> Daemon {
+    pub fn start(&mut self, folder: &str, node: &str, more: &[&str]) -> Daemon {
         self.start_with(folder, node, more, None)
     }
 
-    fn start_with(&mut self, folder: &str, node: &str, more: &[&str], faults: Option<&str>) -> Daemon {
+    pub fn start_with(&mut self, folder: &str, node: &str, more: &[&str], faults: Option<&str>) -> Daemon {
         self.sandbox.move_to(folder);
         let node = format!("cluster.node={node}");
         let own = ["--until-done", "--set", &node, "--set", "politeness.min_delay=250ms"];
@@ -54,7 +54,7 @@ impl Cluster {
     }
 
     /// Waits until the member has so many copies, and so many pages more were asked for.
-    fn until_copied(&self, daemon: &Daemon, copies: usize) {
+    pub fn until_copied(&self, daemon: &Daemon, copies: usize) {
         let made = || (daemon.log().matches("checkpoint copied").count() >= copies).then_some(());
         until("the copies", made, || daemon.log());
         until_requests(&self.sandbox, daemon, self.sandbox.web.audit_len() + 30);
@@ -75,17 +75,17 @@ impl Cluster {
     }
 }
 
-fn until_said(daemon: &Daemon, words: &str) {
+pub fn until_said(daemon: &Daemon, words: &str) {
     until(words, || daemon.log().contains(words).then_some(()), || daemon.log());
 }
 
-fn ended(daemon: &mut Daemon, code: i32) -> String {
+pub fn ended(daemon: &mut Daemon, code: i32) -> String {
     assert_eq!(daemon.wait().code(), Some(code), "{}", daemon.log());
     daemon.log()
 }
 
 /// `lycosa ctl nodes …`, asked of a process.
-fn nodes(daemon: &Daemon, more: &[&str]) -> Value {
+pub fn nodes(daemon: &Daemon, more: &[&str]) -> Value {
     let mut words: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"ctl", &"nodes"];
     words.extend(more.iter().map(|word| word as &dyn AsRef<std::ffi::OsStr>));
     let admin = admin(daemon);

@@ -46,6 +46,12 @@ impl Map {
         self.moving(partition)?.object.as_deref()
     }
 
+    /// How many partitions go from a member, and how many come to it.
+    pub fn on_their_way(&self, id: MemberId) -> (usize, usize) {
+        let going = self.moves.iter().filter(|(nth, going)| going.to != id && self.owner(Partition(**nth)) == Some(id));
+        (going.count(), self.moves.values().filter(|going| going.to == id && going.object.is_none()).count())
+    }
+
     /// Whether something is to be taken from an object, or was and is not settled.
     pub fn is_named(&self, object: &str) -> bool {
         self.moves.values().any(|going| going.object.as_deref() == Some(object))

@@ -33,6 +33,12 @@ pub struct NodeView {
     pub is_lost: bool,
     /// Partitions that are its own, of 1,024.
     pub partitions: usize,
+    /// How many of them go to others.
+    pub going: usize,
+    /// Partitions that come to it: they are another's still, or are not taken in yet.
+    pub coming: usize,
+    /// It gives everything to the others, and leaves then.
+    pub leaving: bool,
     /// Its machine.
     pub machine: Option<String>,
     /// Its version of lycosa.
