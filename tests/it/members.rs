@@ -151,7 +151,8 @@ fn an_engine_that_loses_everything_gets_the_newest_map_back_and_nothing_is_lost(
     until_shared(&second, &["n1", "n2"]);
     cluster.engine.kill_all();
     cluster.engine.empty();
-    let back = || [&first, &second].iter().any(|daemon| daemon.log().contains("the newest copy is put back")).then_some(());
+    let back =
+        || [&first, &second].iter().any(|daemon| daemon.log().contains("the newest copy is put back")).then_some(());
     until("the map put back", back, || first.log() + &second.log());
     ended(&mut first, 0);
     ended(&mut second, 0);

@@ -1,5 +1,7 @@
 //! Members over an engine in memory: entering, keeping, losing, standing by. Leases of under a second, in real time.
 
+mod moving;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
