@@ -4,15 +4,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::common_end::CommonEnd;
+use super::handing::{Handing, Ways};
+use super::moves::{AtRest, at_rest};
 use super::notify;
 use super::run::{RunError, entrance};
 use super::signals::Ending;
+use super::taking::Inbox;
 use crate::admin::standby::Standby;
 use crate::admin::{AdminServer, Listening, counts};
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::fault::Faults;
 use crate::base::fence::Fence;
 use crate::cluster::Who;
+use crate::cluster::ending::{Outgoing, OutgoingNow};
 use crate::cluster::engine::{Nats, NatsOptions};
 use crate::cluster::enter::{EnterError, Start, Won, before, enter};
 use crate::cluster::folder::Identity;
@@ -24,10 +29,11 @@ use crate::config::Settings;
 use crate::crawl::node::{Node, Stop};
 use crate::domain::cluster::lease::{Facts, MemberState, Whole};
 use crate::domain::cluster::map::Map;
-use crate::domain::partition::Partition;
+use crate::domain::partition::{Partition, PartitionSet};
 use crate::recovery::checkpoint::fetch::{Archive, Wanted, import, keep_map, newest, read_map};
 use crate::recovery::checkpoint::restore::Destination;
 use crate::recovery::checkpoint::{CheckpointError, Target};
+use crate::recovery::part::{PartError, parcels};
 use crate::storage::folder::MARKER;
 use crate::storage::read;
 use crate::storage::values::Handed;
@@ -68,7 +74,11 @@ pub(super) struct Member {
     takes_place: bool,
     /// Seed of the keys of the crawl that this folder, which is empty, is to join.
     joins: Option<u64>,
-    /// Dropped first: it acts within the lease.
+    /// Its own, and nowhere to be had: looked for again by the next process.
+    missing: PartitionSet,
+    /// How far links between members have come.
+    ways: Arc<Ways>,
+    /// Dropped before the lease: it acts within it.
     moving: Option<Moving>,
     membership: Option<Arc<Membership>>,
 }
@@ -105,7 +115,15 @@ impl Member {
         let data = settings.store.data_dir.clone();
         let (lease, weight) = (cluster.lease, cluster.weight);
         let who = Who { engine, cluster: name, name: settings.member(), data, lease, weight, machine };
-        Ok(Some(Self { who, takes_place, joins: None, moving: None, membership: None }))
+        Ok(Some(Self {
+            who,
+            takes_place,
+            joins: None,
+            missing: PartitionSet::none(),
+            ways: Arc::default(),
+            moving: None,
+            membership: None,
+        }))
     }
 
     /// Waits until this folder may be a member, and makes it of a copy where it is to take the place of one that is lost. Gives false when
@@ -253,22 +271,51 @@ impl Member {
         Ok(())
     }
 
-    /// Has the folder be what the map says, between two lives of the crawl.
+    /// Has the folder be what the map says, between two lives of the crawl. True when a start has to put its files right before.
     ///
     /// # Errors
     /// [`EnterError::Interrupted`]; what another try does not cure.
-    pub fn rest(&self, settings: &Settings, at: &At<'_>) -> Result<(), RunError> {
-        let Some(membership) = &self.membership else { return Ok(()) };
-        let _ = (membership, settings, at);
-        Ok(())
+    pub fn rest(&mut self, settings: &Settings, at: &At<'_>) -> Result<bool, RunError> {
+        let Some(membership) = self.membership.clone() else { return Ok(false) };
+        let store = store(settings).map_err(super::StartError::from)?;
+        let begins_with = if self.joins.is_some() { PartitionSet::none() } else { PartitionSet::all() };
+        let told = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone()));
+        let serve = |listening: &Listening| AdminServer::standby(listening.again()?, entrance(settings)?, told.clone());
+        let mut server = None;
+        let mut wait = at.waiting(&told);
+        loop {
+            let Some(map) = membership.map() else { return Ok(false) };
+            if map.members.len() > 1 && server.is_none() {
+                server = at.listening.map(serve).transpose()?; // it may take minutes
+            }
+            let (name, session, faults) = (self.who.name.as_str(), membership.session_number(), at.faults);
+            let work = AtRest { settings, name, map: &map, begins_with: &begins_with, store: &store, session, faults };
+            let mut tell = |what: &'static str, done| {
+                let what = format!("partitions that go or come: {what}, {done}");
+                notify::at_work(&what);
+                told.tell(&what);
+            };
+            let again = match at_rest(&work, &mut tell) {
+                Ok((_, rested)) => {
+                    self.missing = rested.missing.into_iter().collect();
+                    return Ok(false);
+                }
+                Err(PartError::Unclean(_)) => return Ok(true),
+                Err(e @ (PartError::Store { .. } | PartError::OlderMap { .. })) => e.to_string(),
+                Err(e) => return Err(e.into()),
+            };
+            if !wait(&format!("what partitions go through, {again}"), AGAIN) {
+                return Err(EnterError::Interrupted.into());
+            }
+        }
     }
 
     /// The node crawls for it.
     pub fn serve(&self, node: &Arc<Node>, runtime: &tokio::runtime::Handle) {
         let (Some(membership), Some(moving)) = (&self.membership, &self.moving) else { return };
         let _ = node.member.set(membership.clone());
-        let looked = Arc::downgrade(node);
-        let look = move || looked.upgrade().map(|node| facts(&node));
+        let (looked, ways) = (Arc::downgrade(node), self.ways.clone());
+        let look = move || looked.upgrade().map(|node| facts(&node, &ways));
         membership.say(MemberState::Running, Box::new(look));
         let told = Arc::downgrade(node);
         membership.on_loss(Box::new(move |how| {
@@ -279,7 +326,21 @@ impl Member {
                 });
             }
         }));
-        moving.mover.lives(Some(life(node, runtime)));
+        moving.mover.lives(Some(Life { missing: self.missing.clone(), ..life(node, runtime) }));
+    }
+
+    /// What it does with the others while the node crawls.
+    ///
+    /// # Errors
+    /// The engine's; threads that cannot be started.
+    pub fn together(&self, node: &Arc<Node>, inbox: &Arc<Inbox>) -> Result<Together, RunError> {
+        let (Some(membership), Some(Moving { watcher, .. })) = (&self.membership, &self.moving) else {
+            return Ok(Together::default());
+        };
+        let handing = Handing::start(node, membership, watcher, inbox, self.ways.clone())?;
+        let outgoing = handing.as_ref().map_or_else(|| Arc::new(Outgoing::none) as OutgoingNow, Handing::outgoing);
+        let end = CommonEnd::start(node, membership.who(), membership.session(), watcher, outgoing)?;
+        Ok(Together { handing, end: Some(end) })
     }
 
     /// A life of the crawl is over.
@@ -306,6 +367,21 @@ impl Member {
         if let Some(membership) = &self.membership {
             membership.leave(state);
         }
+    }
+}
+
+/// What a member does with the others in one life of the crawl.
+#[derive(Default)]
+pub(super) struct Together {
+    handing: Option<Handing>,
+    end: Option<CommonEnd>,
+}
+
+impl Together {
+    /// It is over.
+    pub fn finish(self) {
+        self.end.into_iter().for_each(CommonEnd::finish);
+        self.handing.into_iter().for_each(Handing::finish);
     }
 }
 
@@ -337,7 +413,10 @@ struct Objects {
 
 impl Stock for Objects {
     fn remove(&self, object: &str) {
-        let _ = object;
+        let place = self.store.open(self.endpoint.as_deref());
+        if let Err(e) = place.map_err(PartError::from).and_then(|place| parcels::remove(&*place, object)) {
+            log::warn!("object of partitions that came is left in the store: object={object} error={e}");
+        }
     }
 
     fn keep_map(&self, map: &Map) {
@@ -379,7 +458,8 @@ fn waited_for(mut whole: Whole, node: &Node, map: Option<&Map>) -> Whole {
 }
 
 /// What is said of a crawl with each beat.
-fn facts(node: &Node) -> Facts {
+fn facts(node: &Node, ways: &Ways) -> Facts {
+    let (links_out, links_in) = ways.links();
     let map = node.member.get().and_then(|member| member.map());
     let counts = counts(node);
     let shelf = super::checkpoint::shelf(node);
@@ -392,6 +472,9 @@ fn facts(node: &Node) -> Facts {
         checkpoint: made.as_ref().map(|made| made.name.clone()),
         checkpoint_ms: made.as_ref().map(|made| made.ts_ms),
         admin: node.crawl.rules.settings.admin_listen.map(|at| at.to_string()),
+        outbox: node.crawl.share.as_ref().map(|share| ways.waits(node, share)).unwrap_or_default(),
+        links_out,
+        links_in,
         map: map.as_ref().map_or(0, |map| map.version),
         whole: made.and_then(|made| made.member).map(|whole| waited_for(whole, node, map.as_ref())).unwrap_or_default(),
         ..Facts::default()

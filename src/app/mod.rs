@@ -13,6 +13,8 @@ mod erase;
 #[cfg(feature = "rocksdb")]
 mod erasing;
 mod follow;
+#[cfg(feature = "cluster")]
+mod handing;
 mod holds;
 #[cfg(feature = "search")]
 mod index;

@@ -97,6 +97,9 @@ pub enum RunError {
     #[cfg(feature = "cluster")]
     #[error(transparent)]
     Member(#[from] EnterError),
+    #[cfg(feature = "cluster")]
+    #[error(transparent)]
+    Part(#[from] crate::recovery::part::PartError),
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
@@ -190,10 +193,10 @@ pub fn run<W>(
             return Ok(Ended::Erasing);
         }
         #[cfg(feature = "cluster")]
-        match process.rest(&settings) {
+        let is_mending = match process.rest(&settings) {
             Err(RunError::Member(EnterError::Interrupted)) => return Ok(Ended::Waiting(INTERRUPTED)),
-            rested => rested?,
-        }
+            rested => rested? || is_mending,
+        };
         let (outcome, still) = process.live(settings.clone(), held_back, hangup.clone(), &watched, is_mending)?;
         if !outcome.stop.is_rest() || process.ending.is_asked() {
             if matches!(outcome.stop, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
@@ -234,11 +237,11 @@ impl Process {
         At { listening: self.listening.as_ref(), ending: &self.ending, faults: &self.faults }
     }
 
-    /// Enters a crawl on several machines, and has the folder be what its map says.
+    /// Enters a crawl on several machines, and has the folder be what its map says. True when a start has to put its files right before.
     #[cfg(feature = "cluster")]
-    fn rest(&self, settings: &Settings) -> Result<(), RunError> {
+    fn rest(&self, settings: &Settings) -> Result<bool, RunError> {
         let mut member = self.member.borrow_mut();
-        let Some(member) = member.as_mut() else { return Ok(()) };
+        let Some(member) = member.as_mut() else { return Ok(false) };
         if !member.is_in() {
             open::settle_restore(settings, &self.faults)?;
             let mut settings = settings.clone();
@@ -324,6 +327,11 @@ impl Process {
         let indexer = super::index::Indexer::start(&node)?;
         let creditor = Creditor::start(&node)?;
         let taker = Taker::start(&node)?;
+        #[cfg(feature = "cluster")]
+        let together = match &*self.member.borrow() {
+            Some(member) => Some(member.together(&node, taker.inbox())?),
+            None => None,
+        };
         let sinks = Sinks::start(&node)?;
         let webhooks = Webhooks::start(&node)?;
         if to_mend {
@@ -341,6 +349,8 @@ impl Process {
             sinks.end_now();
         }
         creditor.finish();
+        #[cfg(feature = "cluster")]
+        together.into_iter().for_each(super::cluster::Together::finish);
         taker.finish();
         let clean = running.shutdown_after(patience(&node, &why), move || sinks.finish());
         #[cfg(feature = "search")]

@@ -8,6 +8,7 @@
 //! | [`standby`] | how the place of one that is lost is awaited and taken |
 //! | [`keeper`] | the thread that keeps the lease, and lets requests go out as long as it holds |
 //! | [`known`] | the newest map, and what each member said last |
+//! | [`links`] | rows of links from one member to another |
 //! | [`mover`] | the thread that has partitions go where they should be |
 //! | [`nodes`] | the members as people see them |
 //!
@@ -18,6 +19,7 @@ pub mod enter;
 pub mod folder;
 pub mod keeper;
 pub mod known;
+pub mod links;
 pub mod mover;
 pub mod nodes;
 pub mod standby;

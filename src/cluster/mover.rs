@@ -19,6 +19,7 @@ use crate::base::sync::lock;
 use crate::domain::cluster::held::Held;
 use crate::domain::cluster::lease::{MemberState, Whole};
 use crate::domain::cluster::map::{Map, MapError, MemberId};
+use crate::domain::partition::PartitionSet;
 
 /// How often it looks when nothing is told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -29,6 +30,8 @@ const AGAIN: Duration = Duration::from_secs(20);
 pub struct Life {
     /// What its folder has; none of one that has everything, and knows of no other member.
     pub held: Option<Held>,
+    /// What it has looked for in vain: it does not rest for that again.
+    pub missing: PartitionSet,
     /// Ends it, so that what the map asks for is done at rest.
     pub rest: Box<dyn Fn() + Send>,
     /// Asks for a checkpoint.
@@ -154,7 +157,7 @@ impl Work {
         match &life.held {
             None if map.members.len() > 1 => (life.rest)(),
             None => {}
-            Some(held) if asks_for_rest(held, map, me) => (life.rest)(),
+            Some(held) if asks_for_rest(held, &life.missing, map, me) => (life.rest)(),
             Some(held) if revision >= self.written && !self.member.fence().is_over() => {
                 self.change(known, (map, revision), me, (life, held))?;
             }
@@ -280,7 +283,8 @@ impl Work {
 }
 
 /// Whether the folder has something to do by the map.
-fn asks_for_rest(held: &Held, map: &Map, me: MemberId) -> bool {
+fn asks_for_rest(held: &Held, missing: &PartitionSet, map: &Map, me: MemberId) -> bool {
     let to_do = held.to_do(map, me);
-    !to_do.give_up.is_empty() || !to_do.fetch.is_empty() || !to_do.export.is_empty()
+    let comes = to_do.fetch.iter().any(|(partition, _)| !missing.has(*partition));
+    comes || !to_do.give_up.is_empty() || !to_do.export.is_empty()
 }

@@ -92,6 +92,11 @@ impl Share {
         }
     }
 
+    /// Whether a partition is on its way to this folder, which cannot judge its links before it is there.
+    pub fn is_coming(&self, partition: Partition) -> bool {
+        !self.mine.has(partition) && self.by_map(|map| map.place(self.own, &self.held.owned, partition)) == Place::Soon
+    }
+
     /// Links go by this map from now on. What is the folder's own stays until it is at rest.
     pub fn follow(&self, map: &Map) {
         *self.newer.write().unwrap_or_else(PoisonError::into_inner) = Some(map.clone());

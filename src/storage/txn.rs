@@ -18,6 +18,11 @@ impl<'s> Txn<'s> {
         Self { storage, overlay: KeyMap::default() }
     }
 
+    /// The database as it is before this commit.
+    pub fn storage(&self) -> &'s dyn Storage {
+        self.storage
+    }
+
     /// The record as this commit will leave it.
     ///
     /// # Errors

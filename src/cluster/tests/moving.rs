@@ -87,6 +87,7 @@ impl Node {
         };
         self.mover.lives(Some(Life {
             held: Some(held),
+            missing: PartitionSet::none(),
             rest: Box::new(move || lock(&rests).rests = true),
             copy: Box::new(copy),
             follow: Box::new(|_| {}),

@@ -89,8 +89,10 @@ impl Deduper {
         let mut judged = admit(&self.node, found.into_iter().map(|found| found.new));
         let refused = refused.into_iter().filter_map(|f| Some(RejectedUrl { new: f.new, reason: f.refused? }));
         refuse(&self.node, &mut judged, refused);
-        judged.foreign.append(&mut on); // the partition is another's by now
-        let links = self.unseen(judged, None)?;
+        // The partition is another's by now. It may have been handed over from here before, and come back: it goes on all the same.
+        on.append(&mut judged.foreign);
+        let mut links = self.unseen(judged, None)?;
+        links.foreign.append(&mut on);
         Ok((LinkChange { seeds: said, linked: Vec::new(), ..links }, credit))
     }
 

@@ -3,7 +3,7 @@
 
 use super::map::{Map, MemberId};
 use super::moves::Place;
-use super::sender::{Answer, Ask, Stand, same};
+use super::sender::{Answer, Ask};
 use crate::domain::partition::{Partition, PartitionSet};
 
 /// Most requests in work at a time.
@@ -14,16 +14,15 @@ pub const AT_WORK: usize = 4;
 pub enum Judged {
     /// Nothing is to be done but to say this.
     Say(Answer),
-    /// The rows from the first number to the second are to be taken; see [`ready`] and [`taken`].
+    /// The rows from the first number to the second are to be taken; see [`ready`].
     Take(u64, u64),
 }
 
-/// Judges a request. `stand`: where this member stands with that sender, by its database. `map`: the version that it has.
-pub fn judge(stand: Option<Stand>, ask: &Ask, map: u64, at_work: usize) -> Judged {
+/// Judges a request. `stand`: up to where this member has the rows of that sender, by its database. `map`: the version that it has.
+pub fn judge(stand: Option<u64>, ask: &Ask, map: u64, at_work: usize) -> Judged {
     let (first, last) = ask.rows;
-    let stands = same(stand, ask.session, ask.was);
-    let known = stands.map_or(Answer::Unknown, Answer::Stands);
-    match stands {
+    let known = stand.map_or(Answer::Unknown, Answer::Stands);
+    match stand {
         _ if map < ask.map || (last >= first && at_work >= AT_WORK) => Judged::Say(Answer::Later),
         _ if last < first => Judged::Say(known),
         Some(number) if ask.after > number || last <= number => Judged::Say(known),
@@ -38,11 +37,6 @@ pub fn judge(stand: Option<Stand>, ask: &Ask, map: u64, at_work: usize) -> Judge
 pub fn ready<'r>(rows: impl Iterator<Item = &'r [Partition]>, map: &Map, me: MemberId, owned: &PartitionSet) -> usize {
     let waits = |partition: &Partition| map.place(me, owned, *partition) == Place::Soon;
     rows.take_while(|row| !row.iter().any(waits)).count()
-}
-
-/// Where the member stands when it has taken rows up to `number`: a part of that commit, after which it says so.
-pub fn taken(ask: &Ask, number: u64) -> Stand {
-    Stand { session: ask.session, number }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Links on their way to one other member. They lie in numbered rows of this folder; each goes over by request and answer, and stays
 //! until a whole checkpoint of the receiver covers it.
 //!
-//! A number means something within one **session** of the sender only, that is one life of its process: a row that was sent and then
-//! lost, by a power failure or with the disk, has given its number to another by now. So that a mere restart does not send everything
-//! once more, a session says which rows of the former one it goes on from ([`Ask::was`]).
+//! Numbers rise and never come again, whatever happens to the folder (they are times: ADR 41), but do not follow each other: a member
+//! stands at a number when it has every row up to there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,29 +19,16 @@ pub const ANSWER: Duration = Duration::from_secs(10);
 /// How long a sender waits when the receiver has too much to do, or cannot take the rows yet.
 pub const PAUSE: Duration = Duration::from_secs(1);
 
-/// All rows up to a number of a session of their sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stand {
-    /// Of the sender.
-    pub session: u64,
-    /// The last row.
-    pub number: u64,
-}
-
 /// A request: these rows, or none when it only asks where the receiver stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
     /// Comes back with the answer.
     pub id: u64,
-    /// Of the sender.
-    pub session: u64,
-    /// These rows have the same numbers as in that former session.
-    pub was: Option<Stand>,
     /// There is no row between this number and the first one sent.
     pub after: u64,
     /// The first and the last row sent; none when the second is smaller.
     pub rows: (u64, u64),
-    /// The first row sent is the oldest that there is: who does not know the session may take it.
+    /// The first row sent is the oldest that there is: who has nothing may take it.
     pub oldest: bool,
     /// Version of the sender's map.
     pub map: u64,
@@ -51,9 +37,9 @@ pub struct Ask {
 /// What the receiver says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// It has everything up to this number of the sender's session.
+    /// It has everything up to this number.
     Stands(u64),
-    /// It has nothing of that session, nor of the one before.
+    /// It has nothing of this sender.
     Unknown,
     /// It has too many requests in work, cannot have a partition's links yet, or has an older map than the sender.
     Later,
@@ -62,8 +48,6 @@ pub enum Answer {
 /// What is known of one destination.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    session: u64,
-    was: Option<Stand>,
     /// The oldest row there is; one more than the last when there is none.
     first: u64,
     last: u64,
@@ -78,48 +62,36 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// At a start of `session`: which rows there are, and which session wrote the folder before.
-    pub fn new(session: u64, before: Option<u64>, rows: Option<(u64, u64)>) -> Self {
+    /// At a start: the first and the last of the rows there are.
+    pub fn new(rows: Option<(u64, u64)>) -> Self {
         let (first, last) = rows.unwrap_or((1, 0));
-        let was = before.filter(|_| rows.is_some()).map(|session| Stand { session, number: last });
         let (under_way, not_before) = (None, UnixMillis(0));
-        Self { session, was, first, last, covered: 0, stands: None, receiver: None, under_way, not_before, asks: 0 }
-    }
-
-    /// The number of the next row; with the commit of that row, [`Self::added`].
-    pub fn next(&self) -> u64 {
-        self.last + 1
+        Self { first, last, covered: 0, stands: None, receiver: None, under_way, not_before, asks: 0 }
     }
 
     /// A row of that number was committed.
     pub fn added(&mut self, number: u64) {
+        if self.first > self.last {
+            self.first = number;
+        }
         self.last = self.last.max(number);
     }
 
-    /// What to send now, if anything: one request at a time, of at most [`REQUEST`] bytes or one row. `size` says how many bytes a row
-    /// has.
-    pub fn ask(&mut self, now: UnixMillis, map: u64, size: impl Fn(u64) -> usize) -> Option<Ask> {
+    /// What to send now, if anything: one request at a time. `rows` gives the first and the last of those behind a number that a request
+    /// may have: at most [`REQUEST`] bytes, or one row.
+    pub fn ask(&mut self, now: UnixMillis, map: u64, rows: impl FnOnce(u64) -> Option<(u64, u64)>) -> Option<Ask> {
         let waits = self.under_way.is_some_and(|(_, since)| now.since(since) < ANSWER);
         if waits || now < self.not_before || self.is_answered() {
             return None;
         }
         let rows = match self.stands {
             None => (1, 0),
-            Some(stands) => {
-                let first = self.first.max(stands + 1);
-                let (mut upto, mut bytes) = (first, size(first));
-                while upto < self.last && bytes + size(upto + 1) <= REQUEST {
-                    upto += 1;
-                    bytes += size(upto);
-                }
-                (first, upto)
-            }
+            Some(stands) => rows(stands)?,
         };
         self.asks += 1;
         self.under_way = Some((self.asks, now));
-        let oldest = self.stands.is_some() && rows.0 == self.first;
-        let after = self.stands.unwrap_or(u64::MAX);
-        Some(Ask { id: self.asks, session: self.session, was: self.was, after, rows, oldest, map })
+        let oldest = self.stands.is_some() && rows.0 <= self.first;
+        Some(Ask { id: self.asks, after: self.stands.unwrap_or(u64::MAX), rows, oldest, map })
     }
 
     /// The answer of a receiver's session. Gives back the rows that it lacks although its checkpoint had them, if there are such:
@@ -151,8 +123,8 @@ impl Sender {
     }
 
     /// A whole checkpoint of the receiver has all rows up to there. Gives back up to which number rows are to be removed.
-    pub fn covered(&mut self, stand: Stand) -> Option<u64> {
-        let number = same(Some(stand), self.session, self.was)?.min(self.last);
+    pub fn covered(&mut self, number: u64) -> Option<u64> {
+        let number = number.min(self.last);
         self.covered = self.covered.max(number);
         if number < self.first {
             return None;
@@ -161,7 +133,7 @@ impl Sender {
         Some(number)
     }
 
-    /// The rows up to that number went another way: their links are in other rows now.
+    /// The rows up to that number are gone, or went another way.
     pub fn removed(&mut self, number: u64) {
         self.first = self.first.max(number.min(self.last) + 1);
         self.stands = self.stands.map(|stands| stands.max(self.first - 1));
@@ -169,7 +141,12 @@ impl Sender {
 
     /// Whether the receiver's session has said that it has every row.
     pub fn is_answered(&self) -> bool {
-        self.first > self.last || self.stands == Some(self.last)
+        self.first > self.last || self.stands.is_some_and(|stands| stands >= self.last)
+    }
+
+    /// Up to where the receiver's session has said it has everything.
+    pub fn stands(&self) -> Option<u64> {
+        self.stands
     }
 
     /// Whether no row is left.
@@ -181,15 +158,6 @@ impl Sender {
     pub fn answered_by(&self) -> Option<u64> {
         self.receiver.filter(|_| !self.is_empty())
     }
-}
-
-/// What a stand is in a session that goes on from `was`; none when it says nothing of it.
-pub(super) fn same(stand: Option<Stand>, session: u64, was: Option<Stand>) -> Option<u64> {
-    let stand = stand?;
-    if stand.session == session {
-        return Some(stand.number);
-    }
-    was.filter(|was| was.session == stand.session).map(|was| was.number.min(stand.number))
 }
 
 /// The member that is waited for when the outbox has more than `bound` bytes: nothing new is leased then.

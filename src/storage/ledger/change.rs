@@ -343,6 +343,13 @@ pub enum Change {
     Rerank(Rerank),
     /// Links that another member found.
     TakeIn(Box<TakenIn>),
+    /// Rows for another member up to this one are no longer kept: a whole checkpoint there has them. A piece at a time.
+    Covered {
+        to: MemberId,
+        upto: u64,
+    },
+    /// Rows for a member that takes none any more go where their links belong now, by way of this member itself. A piece at a time.
+    TurnRound(MemberId),
     /// A piece of a round of link credit.
     Settle(Box<Settling>),
     /// Who reads the feed says how far it is; `None`: it reads no more.

@@ -10,11 +10,14 @@ use crate::base::time::UnixMillis;
 use crate::domain::cluster::map::MemberId;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::partition::Partition;
-use crate::storage::keys::{HostAt, RowKey};
+use crate::storage::keys::{HostAt, Key as _, KeyRange, RowKey, after};
 use crate::storage::tables::{Outbox as Rows, Seeds};
 use crate::storage::txn::Txn;
-use crate::storage::values::{Handed, HandedLink, HandedLinks, SeedValue};
+use crate::storage::values::{Handed, HandedLink, HandedLinks, OutboxRow, SeedValue};
 use crate::storage::{Storage, read};
+
+/// Rows that are removed, or turned round, in one commit at most.
+pub const PIECE: usize = 200;
 
 /// The ledger's part of it; only there in a crawl in parts.
 pub(super) struct Outbox {
@@ -114,6 +117,44 @@ impl Ledger {
         }
         txn.put_meta((), &outbox.handed);
         Ok(())
+    }
+
+    /// The first rows for a member that are not above a number.
+    fn rows_for(&self, txn: &Txn<'_>, to: MemberId, upto: u64) -> Result<Vec<(RowKey, OutboxRow)>> {
+        let Some(share) = &self.rules.share else { return Ok(Vec::new()) };
+        let key = |number| RowKey { from: share.own, to, number }.encode();
+        let until = upto.checked_add(1).map_or_else(|| after(&key(u64::MAX)), key);
+        read::scan::<Rows>(txn.storage(), &KeyRange { from: key(0), until }, PIECE)
+    }
+
+    /// Rows that a whole checkpoint of their receiver has go.
+    pub(super) fn covered(&mut self, txn: &mut Txn<'_>, to: MemberId, upto: u64) -> Result<Done> {
+        let rows = self.rows_for(txn, to, upto)?;
+        let Some(outbox) = &mut self.outbox else { return Ok(Done::default()) };
+        let of = outbox.handed.out.entry(to).or_default();
+        for (key, row) in &rows {
+            of.less(row);
+            of.theirs = of.theirs.max(key.number);
+            txn.delete::<Rows>(key);
+        }
+        txn.put_meta((), &outbox.handed);
+        Ok(Done::default())
+    }
+
+    /// Rows become rows for this member itself: taken in here, their links go where they belong.
+    pub(super) fn turn_round(&mut self, txn: &mut Txn<'_>, to: MemberId, now: UnixMillis) -> Result<Done> {
+        let rows = self.rows_for(txn, to, u64::MAX)?;
+        let (Some(outbox), Some(share)) = (&mut self.outbox, &self.rules.share) else { return Ok(Done::default()) };
+        for (key, row) in &rows {
+            outbox.handed.out.entry(to).or_default().less(row);
+            let own = outbox.handed.out.entry(share.own).or_default();
+            let number = own.next.max(now.0).max(1);
+            own.next = number + 1;
+            txn.delete::<Rows>(key);
+            txn.put::<Rows>(&RowKey { from: share.own, to: share.own, number }, row);
+        }
+        txn.put_meta((), &outbox.handed);
+        Ok(Done::default())
     }
 
     /// A row that another member has sent.

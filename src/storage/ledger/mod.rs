@@ -162,6 +162,8 @@ impl Ledger {
             Change::Links(links) => self.links(txn, links, now, leased),
             Change::Settle(piece) => self.settle(txn, piece, leased),
             Change::TakeIn(taken) => self.take_in(txn, taken, now, leased),
+            Change::Covered { to, upto } => self.covered(txn, *to, *upto),
+            Change::TurnRound(to) => self.turn_round(txn, *to, now),
             Change::Robots { key, host, value, pace, sitemaps } => {
                 txn.put::<Robots>(key, value);
                 let at = HostAt { partition: key.partition, host: key.host };

@@ -94,6 +94,20 @@ fields! {
     }
 }
 
+impl OutTo {
+    /// A row is kept no longer.
+    pub fn less(&mut self, row: &OutboxRow) {
+        self.rows = self.rows.saturating_sub(1);
+        self.links = self.links.saturating_sub(row.links);
+        self.bytes = self.bytes.saturating_sub(row.packed.len() as u64);
+    }
+
+    /// The last row that was ever made; 0 for none.
+    pub fn last(&self) -> u64 {
+        self.next.saturating_sub(1)
+    }
+}
+
 /// A link with all that its owner cannot know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each name says it; they are those of `NewUrl`")]
