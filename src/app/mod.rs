@@ -5,6 +5,8 @@ mod call;
 mod checkpoint;
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "cluster")]
+mod common_end;
 mod control;
 mod credit;
 mod disk;
