@@ -17,6 +17,8 @@ mod holds;
 #[cfg(feature = "search")]
 mod index;
 mod memory;
+#[cfg(all(feature = "cluster", feature = "rocksdb"))]
+mod moves;
 mod next;
 mod notify;
 mod open;
@@ -67,6 +69,8 @@ pub use control::NodeControl;
 #[cfg(feature = "rocksdb")]
 pub use erase::{Way, erase, host_of, look_of};
 pub use memory::plan as memory_plan;
+#[cfg(all(feature = "cluster", feature = "rocksdb"))]
+pub use moves::{AtRest, at_rest as moves_at_rest};
 pub use open::faults;
 #[cfg(feature = "rocksdb")]
 pub use part::{Parting, abandon_split, export_links, import_links, may_be_changed, merge, split};

@@ -26,7 +26,7 @@ pub struct Parting {
 }
 
 /// A folder that is this process's alone.
-struct Open {
+pub(super) struct Open {
     storage: RocksStorage,
     data: PathBuf,
     warc: PathBuf,
@@ -34,7 +34,7 @@ struct Open {
 }
 
 impl Open {
-    fn folder(settings: &Settings, seed: Option<u64>, faults: &Faults) -> Result<Self> {
+    pub fn folder(settings: &Settings, seed: Option<u64>, faults: &Faults) -> Result<Self> {
         let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
         let options = RocksOptions { memory, seed, faults: faults.clone(), ..RocksOptions::default() };
         let (data, warc) = (settings.store.data_dir.clone(), settings.warc_dir());
@@ -44,7 +44,7 @@ impl Open {
         Ok(Self { storage, data, warc, _claim })
     }
 
-    fn side(&self) -> Side<'_> {
+    pub fn side(&self) -> Side<'_> {
         Side { storage: &self.storage, data: self.data.clone(), warc: self.warc.clone() }
     }
 }

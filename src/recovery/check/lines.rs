@@ -17,6 +17,7 @@ use crate::domain::reason::Failure;
 use crate::domain::url::PageUrl;
 use crate::recovery::if_there;
 use crate::storage::keys::{Key, SeenKey};
+use crate::storage::share::Share;
 use crate::storage::tables::{Pages, Seen};
 use crate::storage::values::{DoneKind, PageRecord, UnsyncedLines, UrlState};
 use crate::storage::{Batch, read};
@@ -263,9 +264,11 @@ impl Pending {
 }
 
 /// Goes through all captures. Gives how many URLs have no line; with an appendix, those get one. Lines of earlier captures are counted, and
-/// named only where there is none of the capture of now.
+/// named only where there is none of the capture of now. Lines of partitions that came from another member may be in that one's file.
 fn unlined(pass: &mut Pass<'_>, lined: &mut Lined, mut to: Option<Appendix>) -> Result<u64> {
     let mut pages = Stream::<Pages>::quiet();
+    let share = Share::load(pass.storage).ok().flatten();
+    let came = |partition| share.as_ref().is_some_and(|share| share.held.came.contains_key(&partition));
     let (mut told, mut missing) = (Vec::new(), 0);
     let (mut looked, mut has_line) = (Vec::new(), false);
     while let Some(row) = pages.next_in(pass, &[])? {
@@ -276,7 +279,7 @@ fn unlined(pass: &mut Pass<'_>, lined: &mut Lined, mut to: Option<Appendix>) -> 
             (0..before).for_each(|_| if now { pass.count(Note::OldLine) } else { pass.note(Note::OldLine, elsewhere) });
             (looked, has_line) = (key.to_vec(), now || before > 0);
         }
-        if has_line || told == key || !is_finished(pass, &row)? {
+        if has_line || told == key || came(row.key.partition) || !is_finished(pass, &row)? {
             continue;
         }
         told = key.to_vec();

@@ -236,7 +236,7 @@ impl Manifest {
 }
 
 /// A name without a way out of its folder.
-pub(super) fn is_plain(name: &str) -> bool {
+pub(in crate::recovery) fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 

@@ -114,12 +114,12 @@ impl CreditPart {
     pub fn left(&self, of: &CreditState) -> CreditState {
         let (was, part) = (of.sums, self.sums);
         let sums = Sums {
-            issued: was.issued - self.held(),
-            accounts: was.accounts - part.accounts,
-            purses: was.purses - part.purses,
-            unpaid: was.unpaid - part.unpaid,
+            issued: was.issued.saturating_sub(self.held()),
+            accounts: was.accounts.saturating_sub(part.accounts),
+            purses: was.purses.saturating_sub(part.purses),
+            unpaid: was.unpaid.saturating_sub(part.unpaid),
             lambda: was.lambda,
-            notes: was.notes - part.notes,
+            notes: was.notes.saturating_sub(part.notes),
         };
         CreditState {
             sums,
@@ -130,11 +130,18 @@ impl CreditPart {
         }
     }
 
-    /// The state of a folder to which it came, with all that `from` had. `notes`: how many came along.
+    /// The state of a folder to which it came and that had none, with what lambda had there.
+    pub fn first(&self, from: &CreditState) -> CreditState {
+        let (mut state, lambda) = (self.alone(from), from.sums.lambda);
+        (state.sums.lambda, state.sums.issued) = (lambda, state.sums.issued + lambda);
+        state
+    }
+
+    /// The state of a folder to which it came, with what lambda had there. `notes`: how many came along.
     pub fn joined(&self, to: &CreditState, from: &CreditState, notes: u64) -> CreditState {
         let (is, part) = (to.sums, self.sums);
         let sums = Sums {
-            issued: is.issued + from.sums.issued,
+            issued: is.issued + self.held() + from.sums.lambda,
             accounts: is.accounts + part.accounts,
             purses: is.purses + part.purses,
             unpaid: is.unpaid + part.unpaid,
@@ -171,7 +178,8 @@ struct Open {
 }
 
 fn each_open(storage: &dyn Storage, state: &CreditState, act: &mut dyn FnMut(Open) -> Result<()>) -> Result<()> {
-    let mut range = KeyRange { from: NoteKey { crawl: CRAWL, number: state.first }.encode(), until: Vec::new() };
+    let at = |number| NoteKey { crawl: CRAWL, number }.encode();
+    let mut range = KeyRange { from: at(state.first), until: at(state.next) };
     loop {
         let notes = read::scan::<Notes>(storage, &range, CHUNK)?;
         let next = notes.last().filter(|_| notes.len() == CHUNK).map(|(key, _)| after(&key.encode()));
@@ -199,10 +207,10 @@ fn open_pages(host: &NoteHost, done: Option<SeenKey>) -> impl Iterator<Item = &c
     host.pages.iter().filter(move |url| done.is_none_or(|done| at.url(**url) > done))
 }
 
-/// Notes part: what they have for pages of these partitions is written to the other folder under the same numbers.
+/// Notes part: what they have for pages of these partitions is counted, and written to the other folder under the same numbers.
 pub(super) fn give_notes(
     from: &dyn Storage,
-    to: &dyn Storage,
+    to: Option<&dyn Storage>,
     state: &CreditState,
     set: &PartitionSet,
     part: &mut CreditPart,
@@ -241,17 +249,20 @@ pub(super) fn keep_notes(
     })
 }
 
-/// All open notes of another folder, without what they have brought already, under the numbers that come next here. Gives how many.
+/// What open notes of another folder have for pages of these partitions, without what they have brought already, under the numbers that
+/// come next here. Gives how many.
 pub(super) fn take_notes(
     from: (&dyn Storage, &CreditState),
     to: (&dyn Storage, &CreditState),
+    set: &PartitionSet,
     part: &mut CreditPart,
 ) -> Result<u64> {
-    let (mut out, mut taken) = (Out::new(to.0), 0);
+    let (mut out, mut taken) = (Out::new(Some(to.0)), 0);
     each_open(from.0, from.1, &mut |open| {
-        part.sums.notes += open.units(&open.note.to);
         let left = |host: &NoteHost| NoteHost { pages: open_pages(host, open.done).copied().collect(), ..host.clone() };
-        let hosts: Vec<NoteHost> = open.note.to.iter().map(left).filter(|host| !host.pages.is_empty()).collect();
+        let meant = open.note.to.iter().filter(|host| set.has(host.partition));
+        let hosts: Vec<NoteHost> = meant.map(left).filter(|host| !host.pages.is_empty()).collect();
+        part.sums.notes += open.units(&hosts);
         if !hosts.is_empty() {
             let key = NoteKey { crawl: CRAWL, number: to.1.next + taken };
             out.batch.put::<Notes>(&key, &NoteValue { share: open.note.share, to: hosts });

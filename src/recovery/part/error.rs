@@ -75,6 +75,24 @@ pub enum PartError {
         "{} is a member of a crawl on several machines (its file MEMBER says so): there partitions move while it runs, not by hand", .0.display()
     )]
     Cluster(PathBuf),
+    #[error(
+        "the store could not {doing} the parcel {name}: {source}; nothing is lost by that, it is to be tried again when the store answers"
+    )]
+    Store { doing: &'static str, name: String, source: CheckpointError },
+    #[error(
+        "the parcel {name} of the store is damaged: {problem}; its partitions are nowhere else, so bring that object back from a copy of the store, \
+         and start this member again"
+    )]
+    Parcel { name: String, problem: String },
+    #[error("{} is no member {name} of this crawl: the map names {known}; start it with the name and the engine that it had", data.display())]
+    NotMember { data: PathBuf, name: String, known: String },
+    #[error(
+        "{} has version {known} of the map, and is given {given}: an engine that was put back to an old state must not be obeyed; remove its folder \
+         and start it empty, a member puts the newest map back", data.display()
+    )]
+    OlderMap { data: PathBuf, known: u64, given: u64 },
+    #[error("{} has keys of another crawl than the map (another seed): start this member with an empty folder", .0.display())]
+    OtherSeed(PathBuf),
     #[error("the partitions are given already: it can only be gone on with")]
     TooLate,
     #[error(transparent)]

@@ -62,6 +62,39 @@ pub(super) fn share_out(
     Ok(done)
 }
 
+/// Lists where files of the archive lie, as the folder that gives them has listed them; those that are to be uploaded yet, where they will.
+pub(super) fn list_places(
+    from: &Side<'_>,
+    to: &Path,
+    warcs: &BTreeSet<String>,
+    archive_at: &str,
+    now: UnixMillis,
+) -> Result<()> {
+    let (listed, mut lines) = (uploads::read_list(&from.data)?, BTreeMap::new());
+    for file in warcs.iter().flat_map(|warc| [warc.clone(), cdxj_name(warc)]) {
+        let path = from.warc.join(&file);
+        let line = match listed.get(&file) {
+            Some(line) => line.clone(),
+            None if path.exists() => {
+                let (bytes, sha256) = files::digest(&path, u64::MAX)?;
+                Line { to: format!("{archive_at}/{file}"), file, bytes, sha256, ts: iso(now) }
+            }
+            None => continue, // lost, as a check of the giver says
+        };
+        lines.insert(line.file.clone(), line);
+    }
+    put_list(to, &lines)
+}
+
+/// The list of what is elsewhere, and what is on the list of the other and not here. Gives how many are elsewhere.
+pub(super) fn take_list(from: &Path, to: &Side<'_>) -> Result<u64> {
+    let mut lines = uploads::read_list(from)?;
+    lines.retain(|name, _| !to.warc.join(name).exists());
+    lines.extend(uploads::read_list(&to.data)?);
+    put_list(&to.data, &lines)?;
+    Ok(lines.keys().filter(|name| !to.warc.join(name).exists()).count() as u64)
+}
+
 fn put_list(data: &Path, lines: &BTreeMap<String, Line>) -> Result<()> {
     let mut text = Vec::new();
     for line in lines.values() {
@@ -113,11 +146,7 @@ pub(super) fn take_all(from: &Side<'_>, to: &Side<'_>, tell: Tell<'_>) -> Result
         }
         done.here += 1;
     }
-    let mut lines = uploads::read_list(&from.data)?;
-    lines.retain(|name, _| !to.warc.join(name).exists());
-    lines.extend(uploads::read_list(&to.data)?);
-    done.elsewhere = lines.keys().filter(|name| !to.warc.join(name).exists()).count() as u64;
-    put_list(&to.data, &lines)?;
+    done.elsewhere = take_list(&from.data, to)?;
     Ok(done)
 }
 

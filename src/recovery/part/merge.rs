@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use super::rows::{self, Out, Way, added, counters_of};
-use super::{CRAWL, Kind, PartError, Result, Side, Tell, Work, credit, files, share_of, split, with_map};
+use super::rows::{self, Out, counters_of};
+use super::{Kind, PartError, Result, Side, Tell, Work, coming, files, share_of, with_map};
 use crate::base::fault::Faults;
 use crate::domain::cluster::map::{Map, MemberId};
 use crate::domain::partition::PartitionSet;
-use crate::storage::keys::{Key, KeyRange, RowKey, SeenKey};
+use crate::storage::keys::{Key, KeyRange, RowKey};
 use crate::storage::share::{Share, may_go_on};
-use crate::storage::values::{CreditState, FileLengths, Handed, Membership, OrderedHosts, OutTo, Received};
+use crate::storage::values::{FileLengths, Handed, Membership, OutTo, Received};
 use crate::storage::{Batch, Family, read};
 
 /// What is wanted.
@@ -134,43 +134,16 @@ impl Merge<'_> {
     fn take(&self, sides: &Sides, tell: Tell<'_>) -> Result<files::Archived> {
         let (into, from, set) = (&self.into, &self.from, &sides.set);
         rows::clear(into, set, tell)?; // of an earlier try
-        let stored = counters_of(into)?;
-        let (own, theirs) =
-            (read::meta::<CreditState>(into.storage, CRAWL)?, read::meta::<CreditState>(from.storage, CRAWL)?);
-        let root_index = own.as_ref().map(|state| state.root.index);
-        let way = Way { credit: theirs.as_ref(), root_index, like: &stored, fed: stored.fed };
-        let mut copied = rows::copy(from, into.storage, set, way, tell)?;
+        let came = coming::copy(from, into, set, tell)?;
         self.faults.check("part.taken")?;
-        rows::copy_contents(from, into.storage, set)?;
-        take_seeds(from, into, set)?;
-        let mut batch = Batch::new();
-        if let Some((own, theirs)) = own.zip(theirs) {
-            let notes = credit::take_notes((from.storage, &theirs), (into.storage, &own), &mut copied.credit)?;
-            batch.put_meta(CRAWL, &copied.credit.joined(&own, &theirs, notes));
-        }
         let archived = files::take_all(from, into, tell)?;
         let jsonl = self.lines(sides)?;
         self.faults.check("part.carried")?;
+        let mut batch = Batch::new();
         self.hand_over(sides, &mut batch)?;
-        let fed = copied.counters.fed;
-        let theirs = counters_of(from)?;
-        let numbers = |own: u64, theirs: u64| own.max(theirs);
-        let mut counters = added(&stored, &copied.counters);
-        counters.fed = fed;
-        counters.next_seq = numbers(stored.next_seq, theirs.next_seq);
-        counters.next_commit = numbers(stored.next_commit, theirs.next_commit);
-        counters.too_deep = stored.too_deep || theirs.too_deep;
-        counters.seed_cycles = stored.seed_cycles.max(theirs.seed_cycles);
-        batch.put_meta(CRAWL, &counters);
+        coming::accept(from, into, &PartitionSet::all(), &came, &mut batch)?;
         let lengths = read::meta::<FileLengths>(into.storage, ())?.unwrap_or_default();
         batch.put_meta((), &FileLengths { jsonl, ..lengths });
-        let OrderedHosts(ordered) = read::meta(into.storage, CRAWL)?.unwrap_or_default();
-        split::hosts_of(from, &mut batch, &|_| true, false)?;
-        let OrderedHosts(more) = read::meta(from.storage, CRAWL)?.unwrap_or_default();
-        let mut all: Vec<String> = ordered.into_iter().chain(more).collect();
-        all.sort_unstable();
-        all.dedup();
-        batch.put_meta(CRAWL, &OrderedHosts(all));
         batch.put_meta((), &self.together(sides)?);
         into.storage.write(&batch)?;
         into.storage.sync()?;
@@ -197,7 +170,7 @@ impl Merge<'_> {
         let is_both = |member: &MemberId| {
             [&sides.into, &sides.from].iter().any(|side| side.own == *member || side.also.contains(member))
         };
-        let mut out = Out::new(into.storage);
+        let mut out = Out::new(Some(into.storage));
         rows::each(from.storage, Family::Outbox, &KeyRange::all(), &mut |key, value| {
             let row = RowKey::decode(key).map_err(|_| rows::damaged(&from.data, Family::Outbox, key))?;
             let came = received.got.get(&(row.from, row.to)).is_some_and(|last| row.number <= *last);
@@ -263,20 +236,6 @@ impl Sides {
 
 fn is_folder(noted: &Path, given: &Path) -> bool {
     std::path::absolute(given).is_ok_and(|given| given == noted)
-}
-
-/// What is said of seeds there and not here; of those that come over, what is said there.
-fn take_seeds(from: &Side<'_>, into: &Side<'_>, set: &PartitionSet) -> Result<()> {
-    let mut out = Out::new(into.storage);
-    rows::each(from.storage, Family::Seeds, &KeyRange::all(), &mut |key, value| {
-        let damaged = || rows::damaged(&from.data, Family::Seeds, key);
-        let comes = set.has(SeenKey::decode(key).map_err(|_| damaged())?.partition);
-        if comes || into.storage.get(Family::Seeds, key)?.is_none() {
-            out.batch.put_raw(Family::Seeds, key.to_vec(), value);
-        }
-        out.flush(4 << 20)
-    })?;
-    out.flush(0)
 }
 
 /// Rows that wait to be taken in.

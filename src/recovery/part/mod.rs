@@ -5,6 +5,10 @@
 //! | `split` | some partitions of a folder become another folder, which goes on by itself |
 //! | `merge` | a folder takes over all that another one has |
 //! | `links` | what members found for each other, carried in files |
+//! | [`rest`] | a member of an engine's crawl does what its map asks for while nothing runs |
+//! | [`parcel`] | some partitions as a small data folder of their own, written out and taken in |
+//! | [`parcels`] | a parcel on its way to the store, and from there |
+//! | `going`, `coming` | what goes and comes with partitions, whatever it is for |
 //! | `rows` | the records of partitions: copied, counted, removed |
 //! | `credit` | the part of link credit that goes along |
 //! | `files` | the archive and `crawl.jsonl` |
@@ -17,11 +21,16 @@
 
 mod begun;
 mod choose;
+mod coming;
 mod credit;
 mod error;
 mod files;
+mod going;
 pub mod links;
 mod merge;
+pub mod parcel;
+pub mod parcels;
+pub mod rest;
 mod rows;
 mod split;
 #[cfg(test)]
@@ -43,6 +52,7 @@ use crate::storage::{Storage, read};
 pub use choose::Choice;
 pub use error::{PartError, Result};
 pub use merge::{Merge, Merged};
+pub use rest::{Rest, Rested};
 pub use split::{Split, SplitUp, abandon};
 
 /// There is one crawl in a folder.
@@ -120,8 +130,8 @@ impl Side<'_> {
 
     /// It is no member of a crawl on several machines, whose map lies elsewhere.
     fn is_apart(&self) -> Result<()> {
-        let apart = !self.data.join(MEMBER).exists();
-        if apart { Ok(()) } else { Err(PartError::Cluster(self.data.clone())) }
+        let held = self.member()?.is_some_and(|member| member.held.is_some());
+        if !held && !self.data.join(MEMBER).exists() { Ok(()) } else { Err(PartError::Cluster(self.data.clone())) }
     }
 
     /// Nothing waits in it for its next start.

@@ -9,12 +9,12 @@ use crate::domain::partition::PartitionSet;
 use crate::recovery::check::feed::entry_of;
 use crate::recovery::check::judge::Totals;
 use crate::storage::error::hex;
-use crate::storage::keys::{ContentKey, FeedKey, Key, KeyRange, SeenKey, after};
+use crate::storage::keys::{ContentKey, FeedKey, Key, KeyRange, NoteKey, SeenKey, after};
 use crate::storage::tables::{Content, Feed};
 use crate::storage::values::{
     ContentValue, Counters, CreditState, CreditValue, HostCounts, HostState, PageRecord, UrlState, Value,
 };
-use crate::storage::{Batch, Family, Storage};
+use crate::storage::{Batch, Family, Storage, read};
 
 /// Records read, and written, at a time.
 const CHUNK: usize = 4_000;
@@ -41,14 +41,14 @@ pub(super) struct Way<'w> {
     pub root_index: Option<u128>,
     /// Media types that are counted by name.
     pub like: &'w Counters,
-    /// The last entry of the feed of the folder they go to: it is told of each finished page.
-    pub fed: u64,
+    /// The last entry of the feed of the folder they go to: it is told of each finished page; none: it is told nothing.
+    pub fed: Option<u64>,
 }
 
-/// Copies all records that move with partitions. What is there already is written again.
+/// Copies all records that move with partitions, or counts them only, where they go nowhere. What is there already is written again.
 pub(super) fn copy(
     from: &Side<'_>,
-    to: &dyn Storage,
+    to: Option<&dyn Storage>,
     set: &PartitionSet,
     way: Way<'_>,
     tell: Tell<'_>,
@@ -68,12 +68,12 @@ pub(super) fn copy(
                     let account = CreditValue::decode(&value).map_err(|_| damaged())?;
                     value = copied.credit.take(from.storage, state, (key, account), way.root_index)?.encode();
                 }
-                if family == Family::Seen {
+                if let (Family::Seen, Some(fed)) = (family, &mut fed) {
                     let key = SeenKey::decode(key).map_err(|_| damaged())?;
                     let state = UrlState::decode(&value).map_err(|_| damaged())?;
                     if let Some(entry) = entry_of(key, &state, false) {
-                        fed += 1;
-                        out.batch.put::<Feed>(&FeedKey { number: fed }, &entry);
+                        *fed += 1;
+                        out.batch.put::<Feed>(&FeedKey { number: *fed }, &entry);
                     }
                 }
                 out.batch.put_raw(family, key.to_vec(), value);
@@ -86,7 +86,7 @@ pub(super) fn copy(
         }
     }
     out.flush(0)?;
-    totals.counters.fed = fed;
+    totals.counters.fed = fed.unwrap_or_default();
     copied.counters = totals.counters;
     Ok(copied)
 }
@@ -120,7 +120,7 @@ fn count(
 
 /// Copies first captures of contents that are in these partitions, where the other has none with that content.
 pub(super) fn copy_contents(from: &Side<'_>, to: &dyn Storage, set: &PartitionSet) -> Result<()> {
-    let mut out = Out::new(to);
+    let mut out = Out::new(Some(to));
     contents_of(from, set, &mut |key, value| {
         if to.get(Family::Content, &key.encode())?.is_none() {
             out.batch.put::<Content>(&key, &value);
@@ -130,7 +130,8 @@ pub(super) fn copy_contents(from: &Side<'_>, to: &dyn Storage, set: &PartitionSe
     out.flush(0)
 }
 
-/// Removes all records that move with partitions, and the contents whose first capture was in them.
+/// Removes all records that move with partitions, and the contents whose first capture was in them; also what stands behind the last number
+/// of the feed and of the notes, as a taking in that was killed leaves it.
 pub(super) fn clear(side: &Side<'_>, set: &PartitionSet, tell: Tell<'_>) -> Result<()> {
     let mut gone = Batch::new();
     contents_of(side, set, &mut |key, _| {
@@ -146,6 +147,13 @@ pub(super) fn clear(side: &Side<'_>, set: &PartitionSet, tell: Tell<'_>) -> Resu
     for (nth, family) in Family::moving().enumerate() {
         tell("families cleared", nth as u64);
         ranges.iter().try_for_each(|range| side.storage.clear(family, range))?;
+    }
+    let next = read::meta::<CreditState>(side.storage, CRAWL)?.map_or(0, |state| state.next);
+    let notes = KeyRange { from: NoteKey { crawl: CRAWL, number: next }.encode(), until: Vec::new() };
+    for (family, range) in [(Family::Feed, KeyRange::feed(counters_of(side)?.fed, u64::MAX)), (Family::Notes, notes)] {
+        if !side.storage.scan(family, &range.from, &range.until, 1)?.is_empty() {
+            side.storage.clear(family, &range)?;
+        }
     }
     Ok(())
 }
@@ -188,21 +196,21 @@ pub(super) fn each(storage: &dyn Storage, family: Family, range: &KeyRange, act:
     }
 }
 
-/// Bounded batches.
+/// Bounded batches; without a store they are made and forgotten.
 pub(super) struct Out<'s> {
-    to: &'s dyn Storage,
+    to: Option<&'s dyn Storage>,
     pub batch: Batch,
 }
 
 impl<'s> Out<'s> {
-    pub fn new(to: &'s dyn Storage) -> Self {
+    pub fn new(to: Option<&'s dyn Storage>) -> Self {
         Self { to, batch: Batch::new() }
     }
 
     /// Writes what has more bytes.
     pub fn flush(&mut self, most: usize) -> Result<()> {
         if self.batch.bytes() > most || (most == 0 && !self.batch.is_empty()) {
-            self.to.write(&self.batch)?;
+            self.to.map_or(Ok(0), |to| to.write(&self.batch))?;
             self.batch.clear();
         }
         Ok(())
@@ -270,5 +278,5 @@ fn together(a: &Counters, b: &Counters, each: fn(u64, u64) -> u64) -> Counters {
 
 /// The counters of a folder.
 pub(super) fn counters_of(side: &Side<'_>) -> Result<Counters> {
-    Ok(crate::storage::read::meta(side.storage, CRAWL)?.unwrap_or_default())
+    Ok(read::meta(side.storage, CRAWL)?.unwrap_or_default())
 }

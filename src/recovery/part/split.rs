@@ -1,23 +1,17 @@
 //! Some partitions of a folder become another folder, which goes on by itself.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::rows::{self, Copied, Out, Way, counters_of};
-use super::{CRAWL, Choice, Kind, PartError, Result, Side, Tell, Work, begun, credit, files, share_of, with_map};
+use super::rows::{self, Copied, counters_of};
+use super::{Choice, Kind, PartError, Result, Side, Tell, Work, begun, files, going, share_of, with_map};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::domain::cluster::map::{Map, MemberId};
-use crate::domain::fingerprint::Fingerprinter;
-use crate::domain::partition::{Partition, PartitionSet};
-use crate::storage::keys::KeyRange;
+use crate::domain::partition::PartitionSet;
 use crate::storage::share::may_go_on;
 use crate::storage::tables::MetaRecord;
-use crate::storage::values::{
-    CardSettings, ClockState, Counters, CreditState, FileLengths, JoinedHost, LiveSettings, Membership, OrderedHosts,
-    RunState,
-};
-use crate::storage::{Batch, Family, Storage, read};
+use crate::storage::values::{CardSettings, ClockState, FileLengths, LiveSettings, Membership, RunState};
+use crate::storage::{Batch, Storage, read};
 
 /// What is wanted.
 pub struct Split<'s> {
@@ -196,35 +190,18 @@ impl Split<'_> {
         };
         to.put_member(&new)?;
         self.faults.check("part.begun")?;
-        let stored = counters_of(from)?;
-        let credit = read::meta::<CreditState>(from.storage, CRAWL)?;
-        let way = Way { credit: credit.as_ref(), root_index: None, like: &stored, fed: 0 };
-        let mut copied = rows::copy(from, to.storage, set, way, tell)?;
+        let copied = going::copy(from, Some(to.storage), set, Some(0), tell)?;
         self.faults.check("part.rows")?;
-        rows::copy_contents(from, to.storage, set)?;
-        copy_seeds(from, to)?;
-        if let Some(state) = &credit {
-            credit::give_notes(from.storage, to.storage, state, set, &mut copied.credit)?;
-        }
         let archived = files::share_out(from, to, &copied.files, self.now, tell)?;
         let jsonl = files::copy_lines(&from.data, 0, &to.data, 0, &|partition| set.has(partition))?;
         self.faults.check("part.files")?;
         let mut batch = Batch::new();
-        let counters = Counters {
-            next_seq: stored.next_seq,
-            next_commit: stored.next_commit,
-            too_deep: stored.too_deep,
-            seed_cycles: stored.seed_cycles,
-            ..copied.counters.clone()
-        };
-        batch.put_meta(CRAWL, &counters);
-        credit.iter().for_each(|state| batch.put_meta(CRAWL, &copied.credit.alone(state)));
+        going::alone(from, set, &copied, &mut batch)?;
         batch.put_meta((), &FileLengths { jsonl, ..FileLengths::default() });
         same::<RunState>(from.storage, &mut batch)?;
         same::<LiveSettings>(from.storage, &mut batch)?;
         same::<CardSettings>(from.storage, &mut batch)?;
         same::<ClockState>(from.storage, &mut batch)?;
-        hosts_of(from, &mut batch, &|host| set.has(Partition::of_host(host)), false)?;
         batch.put_meta((), &Membership { lines: Some((member.own, jsonl)), ..new });
         to.storage.write(&batch)?;
         to.storage.sync()?;
@@ -237,12 +214,7 @@ impl Split<'_> {
     fn give(&self, member: &Membership, map: &Map, set: &PartitionSet, copied: &Copied) -> Result<()> {
         let from = &self.from;
         let mut batch = Batch::new();
-        batch.put_meta(CRAWL, &rows::less(&counters_of(from)?, &copied.counters));
-        if let Some(state) = read::meta::<CreditState>(from.storage, CRAWL)? {
-            credit::keep_notes(from.storage, &state, set, &mut batch)?;
-            batch.put_meta(CRAWL, &copied.credit.left(&state));
-        }
-        hosts_of(from, &mut batch, &|host| set.has(Partition::of_host(host)), true)?;
+        going::less(from, set, copied, &mut batch)?;
         batch.put_meta((), &with_map(member, map));
         from.storage.write(&batch)?;
         from.storage.sync()?;
@@ -272,31 +244,8 @@ pub fn abandon(from: &Side<'_>) -> Result<Option<PathBuf>> {
     Ok(Some(work.other))
 }
 
-/// What was said of all seeds, wherever they are: URLs of both folders go back to them.
-fn copy_seeds(from: &Side<'_>, to: &Side<'_>) -> Result<()> {
-    let mut out = Out::new(to.storage);
-    rows::each(from.storage, Family::Seeds, &KeyRange::all(), &mut |key, value| {
-        out.batch.put_raw(Family::Seeds, key.to_vec(), value);
-        out.flush(4 << 20)
-    })?;
-    out.flush(0)
-}
-
 /// A record of the whole folder is the same in the other.
 fn same<M: MetaRecord<Of = ()>>(from: &dyn Storage, batch: &mut Batch) -> Result<()> {
     read::meta::<M>(from, ())?.iter().for_each(|record| batch.put_meta((), record));
-    Ok(())
-}
-
-/// Hosts that joined the scope, and those of which orders stand: the ones that are meant for the other folder, or without them.
-pub(super) fn hosts_of(from: &Side<'_>, batch: &mut Batch, is_meant: &dyn Fn(&str) -> bool, left: bool) -> Result<()> {
-    let prints = Fingerprinter::new(from.seed()?);
-    for host in read::joined_hosts(from.storage, CRAWL)?.into_iter().filter(|host| is_meant(host)) {
-        let of = (CRAWL, prints.host(&host));
-        if left { batch.delete_meta::<JoinedHost>(of) } else { batch.put_meta(of, &JoinedHost(host)) }
-    }
-    let OrderedHosts(ordered) = read::meta(from.storage, CRAWL)?.unwrap_or_default();
-    let known: BTreeSet<String> = ordered.into_iter().filter(|host| is_meant(host) != left).collect();
-    batch.put_meta(CRAWL, &OrderedHosts(known.into_iter().collect()));
     Ok(())
 }

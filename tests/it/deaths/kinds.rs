@@ -99,6 +99,7 @@ fn usual() -> Vec<&'static Point> {
         "export",
         "import",
         "member",
+        "moves",
         "part",
         "restore",
         "upload",

@@ -29,8 +29,20 @@ pub fn points() -> Vec<&'static str> {
 }
 
 const STRIDE: usize = 12;
-const ELSEWHERE: &[&str] =
-    &["checkpoint", "credit", "erase", "export", "import", "index", "member", "part", "restore", "sink", "upload"];
+const ELSEWHERE: &[&str] = &[
+    "checkpoint",
+    "credit",
+    "erase",
+    "export",
+    "import",
+    "index",
+    "member",
+    "moves",
+    "part",
+    "restore",
+    "sink",
+    "upload",
+];
 const AFTER_FAULTS: &[&str] = &[
     "supervisor.died",
     "frontier.reload",
