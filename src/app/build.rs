@@ -112,6 +112,7 @@ fn made(rules: Rules, parts: &Parts, live: Live, begun: Begun) -> Result<Node, S
         shapes: Mutex::default(),
         epoch: Epoch::default(),
         progress: Progress::new(counters(&*parts.storage, id)?, &parts.clock),
+        together: Default::default(),
         switches: Switches { paused: AtomicBool::new(paused), ..Switches::default() },
         filter: FilterFacts { bytes: AtomicU64::new(0), opened: AtomicBool::new(false), start_sequence },
         last_stop,

@@ -266,6 +266,8 @@ fn facts(node: &Node) -> Facts {
     let made = copied.and_then(|name| shelf.find(Some(name)).ok());
     Facts {
         pages: counts.pages_stored,
+        bytes: counts.bytes,
+        failures: counts.errors,
         waiting: counts.waiting,
         checkpoint: made.as_ref().map(|made| made.name.clone()),
         checkpoint_ms: made.as_ref().map(|made| made.ts_ms),

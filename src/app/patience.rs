@@ -1,4 +1,7 @@
 //! How long a crawl that is to end by itself waits for what is left (`crawl.until_done`).
+//!
+//! One machine ends when its patience does. One of several says in a cell how it stands ([`Standing`]), and ends when all are at their end
+//! (`common_end.rs`); what the others come to is progress for it as well, as soon as it is told of it.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,6 +11,10 @@ use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
 use crate::config::CrawlSection;
 use crate::crawl::node::{Node, Stop};
+use crate::crawl::together::{Company, Standing};
+use crate::domain::cluster::rounds::Made;
+#[cfg(feature = "cluster")]
+use crate::domain::cluster::rounds::Still;
 use crate::storage::values::Counters;
 use crate::telemetry::trouble::{CHECKPOINT, CLOCK, INDEX, UPLOAD};
 
@@ -36,6 +43,8 @@ const BEGINS: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct Patience {
     finished: u64,
+    /// What all members have come to, as it was told last.
+    together: Made,
     began: UnixMillis,
     /// The last progress.
     since: UnixMillis,
@@ -50,6 +59,8 @@ pub(super) struct Patience {
     outlook: Outlook,
     /// What was waited for last: when there was to be something to do.
     awaited: UnixMillis,
+    /// When there is something to do, as it was judged last.
+    next: Option<UnixMillis>,
     /// The wait has been told.
     told: bool,
 }
@@ -59,42 +70,65 @@ impl Patience {
         Self { began: now, since: now, busy: now, failed: now, looked: now, ..Self::default() }
     }
 
+    /// The reason to end, when there is one.
     pub(super) fn over(&mut self, node: &Node) -> Option<Stop> {
-        let now = node.clock.now();
+        let standing = match self.look(node)? {
+            Ok(standing) => standing,
+            Err(disk) => return Some(disk),
+        };
+        if node.crawl.together.company() == Company::Several {
+            node.crawl.together.stands(standing, self.together);
+            return None;
+        }
+        if standing == Standing::GivenUp {
+            let (urls, next_try) = (node.crawl.counters().queued, self.next_try(node.clock.now()));
+            log::warn!(
+                "not waiting any longer, what is left stays in the data folder for another run: urls={urls} \
+                 next_try={next_try:?}"
+            );
+        }
+        matches!(standing, Standing::Nothing | Standing::GivenUp).then_some(Stop::Done)
+    }
+
+    /// How it stands now, or that a disk is not waited for any longer; `None`: as at the last look.
+    fn look(&mut self, node: &Node) -> Option<Result<Standing, Stop>> {
+        let (now, together) = (node.clock.now(), node.crawl.together.told());
         let counters = node.crawl.counters();
-        let finished = counters.done.saturating_add(counters.error()).saturating_add(counters.rejected_total());
+        let finished = Made::from(&counters).finished;
         let paused =
             node.crawl.switches.paused.load(Ordering::Acquire) || node.crawl.switches.draining.load(Ordering::Acquire);
         self.failed = last_failure(node).unwrap_or(self.failed);
-        let coming = node.crawl.live.is_readmitting() || counters.nearer_to_queue() > 0;
+        let coming = is_coming(node, &counters);
         let busy = !node.is_quiet() || coming;
-        if finished != self.finished || paused {
+        let progress = finished != self.finished || together != self.together || paused;
+        if progress {
             let waited = Some(now.since(self.since)).filter(|waited| *waited > LEAST).unwrap_or_default();
-            let came = counters.done != self.done || paused;
+            let came = counters.done != self.done || together.done != self.together.done || paused;
             self.in_vain = if came { Duration::ZERO } else { self.in_vain.saturating_add(waited) };
-            self.done = counters.done;
+            (self.done, self.together) = (counters.done, together);
             (self.finished, self.since, self.busy, self.told) = (finished, now, now, false);
             next::publish(node, None);
         }
         let live = node.crawl.live();
         let crawl = &live.settings.crawl;
-        let nothing_left = counters.queued == 0 && !coming;
-        if crawl.until_done && nothing_left && counters.discovered > 0 && node.is_quiet() {
-            return Some(Stop::Done);
+        let nothing_left = counters.queued == 0 && !coming && node.is_quiet();
+        let begun = counters.discovered > 0 || node.crawl.together.company() == Company::Several;
+        if crawl.until_done && nothing_left && begun {
+            return Some(Ok(Standing::Nothing));
         }
         if busy {
             (self.busy, self.looked) = (now, now);
             next::publish(node, None);
-            return crawl.until_done.then(|| self.gives_up(node, &counters, now, Ahead::Now)).flatten();
+            return crawl.until_done.then(|| self.judge(node, &counters, now, Ahead::Now));
         }
         if now.since(self.since) < SETTLED || now.since(self.looked) < SETTLED {
-            return None;
+            return progress.then_some(Ok(Standing::Busy));
         }
         self.looked = now;
         let ahead = if node.disk.holds() || node.fence.is_over() { Ahead::Now } else { self.look_ahead(node) };
         self.awaited = ahead.first().unwrap_or(self.awaited);
         next::publish(node, ahead.first());
-        crawl.until_done.then(|| self.gives_up(node, &counters, now, ahead)).flatten()
+        crawl.until_done.then(|| self.judge(node, &counters, now, ahead))
     }
 
     /// A look that fails is repeated; the rooms that read the same records stop the node when it goes on.
@@ -139,33 +173,59 @@ impl Patience {
         waits.into_iter().filter_map(comes).max()
     }
 
-    fn gives_up(&mut self, node: &Node, counters: &Counters, now: UnixMillis, ahead: Ahead) -> Option<Stop> {
+    /// How it stands by the patience that it has, or that a disk is not waited for any longer.
+    fn judge(&mut self, node: &Node, counters: &Counters, now: UnixMillis, ahead: Ahead) -> Result<Standing, Stop> {
         let live = node.crawl.live();
         let crawl = &live.settings.crawl;
-        let fetched_any = counters.statuses.range(200..300).next().is_some();
+        let fetched_any = Made::from(counters).fetched > 0 || self.together.fetched > 0;
         if let Some(why) = node.disk.why() {
             let patience =
                 if fetched_any { longest(crawl) } else { crawl.until_done_first_patience.min(longest(crawl)) };
-            let ends = |why| Stop::Disk(format!("not waiting any longer (crawl.until_done_patience): {why}"));
-            return (now >= self.begin(crawl).plus(patience)).then(|| ends(why));
+            let is_over = now >= self.begin(crawl).plus(patience);
+            let why = format!("not waiting any longer (crawl.until_done_patience): {why}");
+            return if is_over { Err(Stop::Disk(why)) } else { Ok(Standing::Busy) };
         }
-        let (urls, next) = (counters.queued, ahead.first());
-        let next_try = next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))));
+        let next = ahead.first();
+        self.next = next;
         let Some(until) = self.waits_until(crawl, ahead, fetched_any).filter(|until| now < *until) else {
-            log::warn!(
-                "not waiting any longer, what is left stays in the data folder for another run: urls={urls} \
-                 next_try={next_try:?}"
-            );
-            return Some(Stop::Done);
+            return Ok(Standing::GivenUp);
         };
         if next.is_some() && !std::mem::replace(&mut self.told, true) {
+            let (urls, next_try) = (counters.queued, self.next_try(now));
             let until = format!("in {}", roughly(until.since(now)));
             log::info!(
                 "nothing can be done now, waiting for what is left (crawl.until_done_patience says how long): \
                  urls={urls} next_try={next_try:?} until_at_most={until:?}"
             );
         }
-        None
+        Ok(if ahead == Ahead::Now { Standing::Busy } else { Standing::Until(next.unwrap_or(until)) })
+    }
+
+    /// In words, when what is left may be tried again.
+    fn next_try(&self, now: UnixMillis) -> String {
+        self.next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))))
+    }
+}
+
+/// Whether more is to be queued or judged, though it is not in hand.
+fn is_coming(node: &Node, counters: &Counters) -> bool {
+    node.crawl.live.is_readmitting() || counters.nearer_to_queue() > 0
+}
+
+/// How a member of several stands at this moment, whatever its patience found a little while ago: what it waits for may have come, and what
+/// was nothing may be something by now. What it has given up is not looked at again.
+#[cfg(feature = "cluster")]
+#[cfg_attr(not(test), expect(dead_code, reason = "until a life of the crawl begins it"))]
+pub(super) fn stands_now(node: &Node, counters: &Counters) -> Still {
+    let is_quiet = node.is_quiet() && node.crawl.leases.is_empty() && !is_coming(node, counters);
+    let paused = node.crawl.switches.paused.load(Ordering::Acquire);
+    match node.crawl.together.standing() {
+        Some(Standing::GivenUp) if !paused => Still::Done,
+        Some(Standing::Nothing) if is_quiet && counters.queued == 0 => Still::Done,
+        Some(Standing::Until(at)) if is_quiet && !paused && at > node.clock.now() => {
+            Still::For(at.since(node.clock.now()))
+        }
+        _ => Still::Busy,
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) async fn watch_since(node: &Node, began: &Stopwatch) -> Stop {
         if let Some(why) = stop.borrow_and_update().clone() {
             return why;
         }
-        let used = used_up(&node.crawl.live().settings.crawl, &node.crawl.counters(), began.elapsed());
+        let used = used_up(&node.crawl.live().settings.crawl, node.crawl.spent(), began.elapsed());
         if let Some(why) = used.map(|(stop, _)| stop).or_else(|| patience.over(node)) {
             node.stop_with(why);
             continue;

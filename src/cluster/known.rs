@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded, select};
 
-use super::MAP;
+use super::ending::CrawlState;
 use super::engine::{Change, EngineError, Entry, Shared as Engine};
+use super::{MAP, STATE};
 use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 use crate::domain::cluster::lease::Beat;
 use crate::domain::cluster::map::{Map, Member, MemberId};
 
@@ -20,6 +22,10 @@ pub struct Known {
     pub map: Option<(Map, u64)>,
     /// The beats of members by name.
     pub beats: BTreeMap<String, Beat>,
+    /// When each was written, by the engine's clock.
+    pub heard: BTreeMap<String, UnixMillis>,
+    /// Whether the crawl has come to its end, and the revision of that; none while nothing is said of it.
+    pub state: Option<(CrawlState, u64)>,
     /// Counts what was told.
     pub told: u64,
 }
@@ -39,12 +45,18 @@ impl Known {
         self.told += 1;
         match change {
             Change::All(entries) => {
-                (self.map, self.beats) = (None, BTreeMap::new());
+                *self = Self { told: self.told, ..Self::default() };
                 entries.into_iter().for_each(|entry| self.take(entry));
             }
             Change::Written(entry) => self.take(entry),
             Change::Removed { key, .. } if key == MAP => self.map = None,
-            Change::Removed { key, .. } => _ = key.strip_prefix("node.").map(|name| self.beats.remove(name)),
+            Change::Removed { key, .. } if key == STATE => self.state = None,
+            Change::Removed { key, .. } => {
+                if let Some(name) = key.strip_prefix("node.") {
+                    self.beats.remove(name);
+                    self.heard.remove(name);
+                }
+            }
         }
     }
 
@@ -56,7 +68,13 @@ impl Known {
                 Ok(map) => self.map = Some((map, entry.revision)),
                 Err(e) => unreadable(e.to_string()),
             }
+        } else if entry.key == STATE {
+            match serde_json::from_slice(&entry.value) {
+                Ok(state) => self.state = Some((state, entry.revision)),
+                Err(e) => unreadable(e.to_string()),
+            }
         } else if let Some(name) = entry.key.strip_prefix("node.") {
+            self.heard.insert(name.to_owned(), entry.written);
             match serde_json::from_slice(&entry.value) {
                 Ok(beat) => _ = self.beats.insert(name.to_owned(), beat),
                 Err(e) => unreadable(e.to_string()),
@@ -134,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_newest_map_is_known_whoever_wrote_it() {
-        let engine: Engine = Arc::new(Memory::new(crate::base::clock::Clock::real()));
+        let engine: Engine = Arc::new(Memory::new(crate::base::clock::Clock::real()).connect());
         let watcher = Watcher::start(&engine).unwrap();
         let map = Map::first("a", 7).unwrap();
         let revision = engine.write_if(MAP, &map.text(), None).unwrap();

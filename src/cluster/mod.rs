@@ -8,10 +8,14 @@
 //! | [`standby`] | how the place of one that is lost is awaited and taken |
 //! | [`keeper`] | the thread that keeps the lease, and lets requests go out as long as it holds |
 //! | [`known`] | the newest map, and what each member said last |
+//! | [`asking`] | questions of one member to another |
+//! | [`ending`] | how it is found that the crawl is over |
 //! | [`nodes`] | the members as people see them |
 //!
-//! Keys of the engine: `map`, `node.NAME` (a member's beat), `spare.NAME` (that of who waits).
+//! Keys of the engine: `map`, `state` (that the crawl has come to its end), `node.NAME` (a member's beat), `spare.NAME` (that of who waits).
 
+pub mod asking;
+pub mod ending;
 pub mod engine;
 pub mod enter;
 pub mod folder;
@@ -31,6 +35,8 @@ use crate::domain::cluster::lease::{Beat, Facts, Found, MemberState};
 
 /// The key of the map.
 const MAP: &str = "map";
+/// The key of the crawl's state.
+const STATE: &str = "state";
 
 /// Who speaks to the engine, and for which folder.
 #[derive(Clone)]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
+use super::ending::has_ended;
 use super::enter::{EnterError, LOOK, Own, Result, Waiting, Won, answered, claim, clocks, map_there, put_back, wait};
 use super::folder::Identity;
 use super::{Who, node_key, read_beat, spare_key, text};
@@ -67,6 +68,8 @@ impl StandBy {
                 match watch.look(&found, &[], self.who.lease, since_boot()) {
                     // By its operator's word a stopped one comes back; who names it wants it.
                     Claim::Now(_) if self.wanted.is_none() && !state.is_none_or(MemberState::is_replaced) => {}
+                    // It was killed after the end of all, before it said that it had seen it.
+                    Claim::Now(_) if self.wanted.is_none() && has_ended(&*self.who.engine) => return Ok(None),
                     Claim::Now(_) if has_copy(name) => return Ok(Some(name.clone())),
                     Claim::Now(_) => lacking = Some(name.clone()),
                     Claim::After(left) => soonest = soonest.min(left),

@@ -82,6 +82,7 @@ impl Bench {
             shapes: Mutex::default(),
             epoch: Epoch::default(),
             progress: Progress::new(Default::default(), &clock),
+            together: Default::default(),
             switches: Switches::default(),
             filter: FilterFacts { bytes: AtomicU64::new(0), opened: AtomicBool::new(false), start_sequence: 0 },
             last_stop: None,

@@ -38,6 +38,7 @@ pub mod store;
 pub mod stored;
 pub mod strikes;
 pub mod supervise;
+pub mod together;
 pub mod worker;
 
 use crate::storage::StorageError;

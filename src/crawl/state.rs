@@ -12,6 +12,7 @@ use super::orders::Orders;
 use super::rules::Rules;
 use super::seeds::Seeds;
 use super::strikes::{STRIKES, Strikes};
+use super::together::{Spent, Together};
 use crate::base::clock::Clock;
 use crate::base::sync::lock;
 use crate::base::time::{UnixMillis, millis};
@@ -43,6 +44,8 @@ pub struct Crawl {
     pub shapes: Mutex<Shapes>,
     pub epoch: Epoch,
     pub progress: Progress,
+    /// The other members of the crawl.
+    pub together: Together,
     pub switches: Switches,
     pub filter: FilterFacts,
     /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.
@@ -146,11 +149,11 @@ impl Crawl {
         self.live.get()
     }
 
-    /// How many more leases `crawl.max_pages` leaves room for.
+    /// How many more leases `crawl.max_pages` leaves room for, with what other members have stored.
     pub fn lease_room(&self) -> usize {
         let Some(max) = self.live().settings.crawl.max_pages else { return usize::MAX };
-        let spoken_for = lock(&self.progress.counters).pages_stored.saturating_add(self.leases.len() as u64);
-        usize::try_from(max.saturating_sub(spoken_for)).unwrap_or(usize::MAX)
+        let stored = lock(&self.progress.counters).pages_stored.saturating_add(self.together.others().pages);
+        usize::try_from(max.saturating_sub(stored.saturating_add(self.leases.len() as u64))).unwrap_or(usize::MAX)
     }
 
     /// True when a page ended rooms, or whole processes, so often that it is given up.
@@ -184,6 +187,13 @@ impl Crawl {
     /// The counters of the last commit.
     pub fn counters(&self) -> Counters {
         lock(&self.progress.counters).clone()
+    }
+
+    /// What counts against the limits: its own, as of the last commit, and what the other members said last.
+    pub fn spent(&self) -> Spent {
+        let mut spent = Spent::from(&*lock(&self.progress.counters));
+        spent += self.together.others();
+        spent
     }
 
     /// Says once of each shape that URLs of it are held back.

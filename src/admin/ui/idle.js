@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { $, say, show } from "./dom.js";
 
 /** Codes of what passes by itself. */
-const ORDINARY = ["not_idle", "hosts_waiting", "retries_waiting", "visits_bounded", "starting", "checkpoint", "actor_restarting", "held_back"];
+const ORDINARY = ["not_idle", "hosts_waiting", "retries_waiting", "visits_bounded", "waits_for_members", "starting", "checkpoint", "actor_restarting", "held_back"];
 /** Looks in a row until a blocker of a running crawl is a banner, and until it is none any more. */
 const LASTING = 3;
 

@@ -14,6 +14,7 @@ use crate::base::time::UnixMillis;
 use crate::base::units::{counted, roughly};
 use crate::crawl::node::Node;
 use crate::crawl::stats::{ActorStats, Life};
+use crate::crawl::together::Standing;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{KeyRange, SeenKey};
@@ -139,7 +140,9 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     }
     if s.waiting + s.processing == 0 {
         return vec![if node.crawl.live().settings.crawl.until_done {
-            finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
+            members(node, "nothing to do here").unwrap_or_else(|| {
+                finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
+            })
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
             let next = node.crawl.next_visit();
@@ -162,7 +165,20 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
         vec![finding(IdleCode::DiskFault, sentence, "see the log")]
     });
     found.extend(bounded);
+    if node.crawl.together.standing() == Some(Standing::GivenUp) {
+        found.extend(members(node, "what is left here is not waited for"));
+    }
     found
+}
+
+/// What of the other members the end is waited for.
+fn members(node: &Node, here: &str) -> Option<Finding> {
+    let sentence = format!("{here}: {}", node.crawl.together.waits_for()?);
+    Some(finding(
+        IdleCode::WaitsForMembers,
+        sentence,
+        "wait, or start those that are away; `lycosa ctl nodes` shows all",
+    ))
 }
 
 /// Visits have been due for a while: they wait for `refresh.max_rate`.

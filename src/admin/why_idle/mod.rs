@@ -31,6 +31,8 @@ kinds! {
         LimitReached = "limit_reached",
         /// There is nothing to fetch.
         FrontierEmpty = "frontier_empty",
+        /// There is nothing to do here, and other members have something, or are not heard of.
+        WaitsForMembers = "waits_for_members",
         /// URLs are held back, for many pages of their shapes brought nothing new: it keeps nothing else waiting.
         HeldBack = "held_back",
         /// `memory.max` is nearly used up.

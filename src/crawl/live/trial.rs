@@ -203,8 +203,8 @@ fn of_budget(node: &Node, draft: &Draft) -> Option<String> {
     if node.stop.borrow().is_some() {
         return None; // it ends anyway
     }
-    let (counters, ran) = (node.crawl.counters(), node.clock.now().since(node.telemetry.started));
-    let (_, why) = used_up(&draft.live.settings.crawl, &counters, ran)?;
+    let (spent, ran) = (node.crawl.spent(), node.clock.now().since(node.telemetry.started));
+    let (_, why) = used_up(&draft.live.settings.crawl, spent, ran)?;
     Some(format!("the crawl would end at once: {why}"))
 }
 

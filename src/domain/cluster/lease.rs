@@ -86,6 +86,10 @@ pub struct Beat {
 pub struct Facts {
     /// Pages stored.
     pub pages: u64,
+    /// Bytes of bodies received.
+    pub bytes: u64,
+    /// URLs given up.
+    pub failures: u64,
     /// URLs waiting.
     pub waiting: u64,
     /// The newest checkpoint with a whole copy in the store.

@@ -5,6 +5,7 @@
 //! another may be of an earlier session, which had answered and is forgotten with its disk: so each says which session answered it.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,28 @@ pub struct Reply {
     pub still: Still,
     /// Which session of each other has answered its rows, as far as it keeps rows for it.
     pub answered_by: BTreeMap<MemberId, u64>,
+}
+
+/// How far a member has come, or all of them together. Patience goes by it: what one comes to is progress for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// URLs ever accepted or rejected.
+    pub discovered: u64,
+    /// URLs with which it is finished: done, given up, turned away.
+    pub finished: u64,
+    /// Those done.
+    pub done: u64,
+    /// Answers with a status of success.
+    pub fetched: u64,
+}
+
+impl AddAssign for Made {
+    fn add_assign(&mut self, other: Self) {
+        self.discovered = self.discovered.saturating_add(other.discovered);
+        self.finished = self.finished.saturating_add(other.finished);
+        self.done = self.done.saturating_add(other.done);
+        self.fetched = self.fetched.saturating_add(other.fetched);
+    }
 }
 
 /// What the answers so far come to.
