@@ -6,7 +6,6 @@ mod checkpoint;
 #[cfg(feature = "cluster")]
 mod cluster;
 #[cfg(feature = "cluster")]
-#[cfg_attr(not(test), expect(dead_code, reason = "until a life of the crawl begins it"))]
 mod common_end;
 mod control;
 mod credit;

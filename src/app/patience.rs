@@ -215,7 +215,6 @@ fn is_coming(node: &Node, counters: &Counters) -> bool {
 /// How a member of several stands at this moment, whatever its patience found a little while ago: what it waits for may have come, and what
 /// was nothing may be something by now. What it has given up is not looked at again.
 #[cfg(feature = "cluster")]
-#[cfg_attr(not(test), expect(dead_code, reason = "until a life of the crawl begins it"))]
 pub(super) fn stands_now(node: &Node, counters: &Counters) -> Still {
     let is_quiet = node.is_quiet() && node.crawl.leases.is_empty() && !is_coming(node, counters);
     let paused = node.crawl.switches.paused.load(Ordering::Acquire);
