@@ -1,10 +1,7 @@
 //! What a member takes of the links that another hands over. Where it stands with each sender changes in the same commit as what it
 //! took, so that a row is taken once, or again by a folder that was put back.
 
-use super::map::{Map, MemberId};
-use super::moves::Place;
 use super::sender::{Answer, Ask};
-use crate::domain::partition::{Partition, PartitionSet};
 
 /// Most requests in work at a time.
 pub const AT_WORK: usize = 4;
@@ -14,7 +11,7 @@ pub const AT_WORK: usize = 4;
 pub enum Judged {
     /// Nothing is to be done but to say this.
     Say(Answer),
-    /// The rows from the first number to the second are to be taken; see [`ready`].
+    /// The rows from the first number to the second are to be taken.
     Take(u64, u64),
 }
 
@@ -32,13 +29,6 @@ pub fn judge(stand: Option<u64>, ask: &Ask, map: u64, at_work: usize) -> Judged 
     }
 }
 
-/// How many of the rows, from the first, can be taken now: those before one with links of a partition that this member is to have and
-/// has not yet. When none can, the answer is [`Answer::Later`].
-pub fn ready<'r>(rows: impl Iterator<Item = &'r [Partition]>, map: &Map, me: MemberId, owned: &PartitionSet) -> usize {
-    let waits = |partition: &Partition| map.place(me, owned, *partition) == Place::Soon;
-    rows.take_while(|row| !row.iter().any(waits)).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,8 +36,7 @@ mod tests {
     const NOTHING: u64 = u64::MAX;
 
     fn ask(after: u64, rows: (u64, u64), oldest: bool) -> Ask {
-        let was = Some(Stand { session: 6, number: 5 });
-        Ask { id: 1, session: 7, was, after, rows, oldest, map: 3 }
+        Ask { id: 1, after, rows, oldest, map: 3 }
     }
 
     fn said(answer: Answer) -> Judged {
@@ -56,20 +45,18 @@ mod tests {
 
     #[test]
     fn rows_are_taken_that_follow() {
-        let at = |session, number| Some(Stand { session, number });
         let cases = [
             (None, ask(NOTHING, (1, 0), false), said(Answer::Unknown)),
-            (at(7, 8), ask(NOTHING, (1, 0), false), said(Answer::Stands(8))),
-            (at(7, 8), ask(8, (9, 12), false), Judged::Take(9, 12)),
-            (at(7, 10), ask(8, (9, 12), false), Judged::Take(11, 12)), // asked again
-            (at(7, 12), ask(8, (9, 12), false), said(Answer::Stands(12))), // twice
-            (at(7, 6), ask(8, (9, 12), true), said(Answer::Stands(6))), // put back
-            (at(7, 6), ask(6, (9, 12), true), Judged::Take(9, 12)),    // 7 and 8 are nowhere
-            (at(6, 5), ask(5, (6, 9), false), Judged::Take(6, 9)),     // goes on from the former session
-            (at(6, 8), ask(NOTHING, (1, 0), false), said(Answer::Stands(5))), // 6 to 8 were other rows
-            (at(5, 8), ask(5, (6, 9), false), said(Answer::Unknown)),
-            (at(5, 8), ask(5, (6, 9), true), Judged::Take(6, 9)),
-            (None, ask(5, (6, 9), true), Judged::Take(6, 9)),
+            (Some(8), ask(NOTHING, (1, 0), false), said(Answer::Stands(8))),
+            (Some(8), ask(8, (19, 42), false), Judged::Take(19, 42)),
+            (Some(8), ask(5, (19, 42), false), Judged::Take(19, 42)), // of a sender that was put back
+            (Some(30), ask(8, (19, 42), false), Judged::Take(31, 42)), // asked again
+            (Some(42), ask(8, (19, 42), false), said(Answer::Stands(42))), // twice
+            (Some(6), ask(8, (19, 42), true), said(Answer::Stands(6))), // put back: the sender has to hear of it
+            (Some(6), ask(6, (19, 42), true), Judged::Take(19, 42)),
+            (None, ask(5, (19, 42), false), said(Answer::Unknown)),
+            (None, ask(5, (19, 42), true), Judged::Take(19, 42)),
+            (Some(u64::MAX), ask(8, (19, 42), false), said(Answer::Stands(u64::MAX))),
         ];
         for (stand, ask, judged) in cases {
             assert_eq!(judge(stand, &ask, 3, 0), judged, "{stand:?} {ask:?}");
@@ -83,16 +70,5 @@ mod tests {
         assert_eq!(judge(None, &rows, 3, AT_WORK), said(Answer::Later));
         assert_eq!(judge(None, &rows, 4, AT_WORK - 1), Judged::Take(1, 2));
         assert_eq!(judge(None, &ask(0, (1, 0), false), 3, AT_WORK), said(Answer::Unknown));
-    }
-
-    #[test]
-    fn links_of_a_partition_that_comes_wait_and_those_of_others_do_not() {
-        let (me, p, q) = (MemberId(1), Partition(5), Partition(6));
-        let map = Map::first("a", 7).unwrap().joined("b", 1).unwrap().0;
-        let map = map.begun(&[p].into_iter().collect(), me).unwrap();
-        let map = map.handed_over(MemberId(0), &[(p, "o".to_owned())].into()).unwrap();
-        let rows: [&[Partition]; 3] = [&[q], &[q, p], &[q]];
-        assert_eq!(ready(rows.into_iter(), &map, me, &PartitionSet::none()), 1);
-        assert_eq!(ready(rows.into_iter(), &map, me, &[p].into_iter().collect()), 3);
     }
 }

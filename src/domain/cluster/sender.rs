@@ -45,6 +45,15 @@ pub enum Answer {
     Later,
 }
 
+/// A request that has no answer yet.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    id: u64,
+    since: UnixMillis,
+    /// What was covered when it was asked: a checkpoint that is told meanwhile may have more than its answer.
+    covered: u64,
+}
+
 /// What is known of one destination.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -56,7 +65,7 @@ pub struct Sender {
     /// What the receiver has, as far as it has said so in its present session.
     stands: Option<u64>,
     receiver: Option<u64>,
-    under_way: Option<(u64, UnixMillis)>,
+    under_way: Option<UnderWay>,
     not_before: UnixMillis,
     asks: u64,
 }
@@ -80,7 +89,7 @@ impl Sender {
     /// What to send now, if anything: one request at a time. `rows` gives the first and the last of those behind a number that a request
     /// may have: at most [`REQUEST`] bytes, or one row.
     pub fn ask(&mut self, now: UnixMillis, map: u64, rows: impl FnOnce(u64) -> Option<(u64, u64)>) -> Option<Ask> {
-        let waits = self.under_way.is_some_and(|(_, since)| now.since(since) < ANSWER);
+        let waits = self.under_way.is_some_and(|asked| now.since(asked.since) < ANSWER);
         if waits || now < self.not_before || self.is_answered() {
             return None;
         }
@@ -89,30 +98,28 @@ impl Sender {
             Some(stands) => rows(stands)?,
         };
         self.asks += 1;
-        self.under_way = Some((self.asks, now));
-        let oldest = self.stands.is_some() && rows.0 <= self.first;
+        self.under_way = Some(UnderWay { id: self.asks, since: now, covered: self.covered });
+        let oldest = self.stands.is_some_and(|stands| stands < self.first); // no row lies between
         Some(Ask { id: self.asks, after: self.stands.unwrap_or(u64::MAX), rows, oldest, map })
     }
 
     /// The answer of a receiver's session. Gives back the rows that it lacks although its checkpoint had them, if there are such:
     /// nobody has them any more, a loss to be told.
     pub fn answered(&mut self, id: u64, receiver: u64, answer: Answer, now: UnixMillis) -> Option<(u64, u64)> {
-        if self.under_way.is_none_or(|(asked, _)| asked != id) {
-            return None; // of an earlier request: where it stood then
-        }
+        let asked = self.under_way.filter(|asked| asked.id == id)?; // else of an earlier request: where it stood then
         self.under_way = None;
         self.receiver(receiver);
         match answer {
             Answer::Later => self.not_before = now.plus(PAUSE),
-            Answer::Unknown => self.stands = Some(self.first - 1),
-            Answer::Stands(number) => {
-                self.stands = Some(number.min(self.last));
-                if number < self.covered {
-                    return Some((number + 1, self.covered));
-                }
-            }
+            Answer::Unknown => self.stands = Some(self.first.saturating_sub(1)),
+            Answer::Stands(number) => self.stands = Some(number.min(self.last)),
         }
-        None
+        let has = match answer {
+            Answer::Later => return None,
+            Answer::Unknown => 0,
+            Answer::Stands(number) => number,
+        };
+        (has < asked.covered).then(|| (has + 1, asked.covered))
     }
 
     /// The receiver's session, as its lease says. Another one than before may stand further back: it is asked.
@@ -170,97 +177,130 @@ pub fn waited_for(bytes: &BTreeMap<MemberId, u64>, bound: u64) -> Option<MemberI
 mod tests {
     use super::*;
 
-    const S: u64 = 7;
     const R: u64 = 70;
 
     fn at(s: u64) -> UnixMillis {
         UnixMillis(s * 1_000)
     }
 
-    /// A sender that knows where its receiver stands.
-    fn standing(rows: u64, stands: u64) -> Sender {
-        let mut sender = Sender::new(S, None, Some((1, rows)));
-        let probe = sender.ask(at(0), 1, |_| 1).unwrap();
-        assert_eq!((probe.rows, probe.oldest), ((1, 0), false));
+    /// What a request may have of these rows, each of so many bytes.
+    fn of(rows: &[u64], bytes: usize) -> impl Fn(u64) -> Option<(u64, u64)> {
+        move |after| {
+            let mut rows = rows.iter().filter(|number| **number > after).take((REQUEST / bytes).max(1));
+            let first = rows.next()?;
+            Some((*first, *rows.last().unwrap_or(first)))
+        }
+    }
+
+    /// A sender of rows from 10 to 40 that knows where its receiver stands.
+    fn standing(stands: u64) -> Sender {
+        let mut sender = Sender::new(Some((10, 40)));
+        let probe = sender.ask(at(0), 1, of(&ROWS, 1)).unwrap();
+        assert_eq!((probe.after, probe.rows, probe.oldest), (u64::MAX, (1, 0), false));
         assert_eq!(sender.answered(probe.id, R, Answer::Stands(stands), at(0)), None);
         sender
     }
 
+    const ROWS: [u64; 4] = [10, 23, 30, 40];
+
     #[test]
     fn one_request_is_under_way_and_a_lost_one_is_asked_again() {
-        let mut sender = standing(3, 1);
-        let ask = sender.ask(at(1), 5, |_| 1).unwrap();
-        assert_eq!((ask.after, ask.rows, ask.oldest, ask.map), (1, (2, 3), false, 5));
-        assert_eq!(sender.ask(at(10), 5, |_| 1), None);
-        let again = sender.ask(at(11), 5, |_| 1).unwrap();
-        assert_eq!((again.rows, again.id), ((2, 3), ask.id + 1));
-        sender.answered(ask.id, R, Answer::Stands(3), at(11)); // late: of the lost one
+        let mut sender = standing(10);
+        let ask = sender.ask(at(1), 5, of(&ROWS, 1)).unwrap();
+        assert_eq!((ask.after, ask.rows, ask.oldest, ask.map), (10, (23, 40), false, 5));
+        assert_eq!(sender.ask(at(10), 5, of(&ROWS, 1)), None);
+        let again = sender.ask(at(11), 5, of(&ROWS, 1)).unwrap();
+        assert_eq!((again.rows, again.id), ((23, 40), ask.id + 1));
+        sender.answered(ask.id, R, Answer::Stands(40), at(11)); // late: of the lost one
         assert!(!sender.is_answered());
-        sender.answered(again.id, R, Answer::Stands(3), at(11));
-        assert!(sender.is_answered() && !sender.is_empty() && sender.ask(at(12), 5, |_| 1).is_none());
+        sender.answered(again.id, R, Answer::Stands(40), at(11));
+        assert!(sender.is_answered() && !sender.is_empty() && sender.ask(at(12), 5, of(&ROWS, 1)).is_none());
     }
 
     #[test]
-    fn a_request_has_so_many_bytes_or_one_row() {
-        let mut sender = standing(9, 0);
-        assert_eq!(sender.clone().ask(at(1), 1, |_| REQUEST / 3).unwrap().rows, (1, 3));
-        assert_eq!(sender.ask(at(1), 1, |_| 2 * REQUEST).unwrap().rows, (1, 1));
+    fn a_request_has_what_may_go_at_a_time() {
+        let mut sender = standing(0);
+        let ask = sender.ask(at(1), 1, of(&ROWS, REQUEST / 3)).unwrap();
+        assert_eq!((ask.after, ask.rows, ask.oldest), (0, (10, 30), true));
+        sender.answered(ask.id, R, Answer::Stands(30), at(1));
+        let ask = sender.ask(at(1), 1, of(&ROWS, REQUEST / 3)).unwrap();
+        assert_eq!((ask.after, ask.rows, ask.oldest), (30, (40, 40), false));
+        assert_eq!(standing(0).ask(at(1), 1, |_| None), None, "its rows are not there yet");
     }
 
     #[test]
     fn rows_go_when_a_checkpoint_covers_them_and_not_at_the_answer() {
-        let mut sender = standing(4, 4);
-        assert_eq!((sender.first, sender.is_answered()), (1, true));
-        assert_eq!(sender.covered(Stand { session: 6, number: 9 }), None);
-        assert_eq!(sender.covered(Stand { session: S, number: 3 }), Some(3));
-        assert_eq!(sender.covered(Stand { session: S, number: 2 }), None);
-        assert_eq!(sender.covered(Stand { session: S, number: 4 }), Some(4));
-        assert!(sender.is_empty());
-        assert_eq!(sender.next(), 5);
+        let mut sender = standing(40);
+        assert!(sender.is_answered() && !sender.is_empty());
+        assert_eq!((sender.covered(9), sender.covered(30), sender.covered(23)), (None, Some(30), None));
+        assert_eq!((sender.answered_by(), sender.covered(99), sender.answered_by()), (Some(R), Some(40), None));
+        assert!(sender.is_empty() && sender.is_answered());
+        sender.added(77);
+        let ask = sender.ask(at(1), 1, of(&[77], 1)).unwrap();
+        assert_eq!((ask.rows, ask.oldest), ((77, 77), true));
     }
 
     #[test]
     fn another_session_of_the_receiver_is_asked_where_it_stands() {
-        let mut sender = standing(4, 4);
+        let mut sender = standing(40);
         sender.receiver(R + 1);
         assert!(!sender.is_answered());
-        let probe = sender.ask(at(1), 1, |_| 1).unwrap();
-        sender.answered(probe.id, R + 1, Answer::Stands(2), at(1));
-        assert_eq!(sender.ask(at(1), 1, |_| 1).unwrap().rows, (3, 4));
+        let probe = sender.ask(at(1), 1, of(&ROWS, 1)).unwrap();
+        sender.answered(probe.id, R + 1, Answer::Stands(23), at(1));
+        assert_eq!(sender.ask(at(1), 1, of(&ROWS, 1)).unwrap().rows, (30, 40));
     }
 
     #[test]
-    fn another_session_of_the_sender_goes_on_from_the_rows_it_found() {
-        let mut sender = Sender::new(8, Some(S), Some((3, 5)));
-        let probe = sender.ask(at(0), 1, |_| 1).unwrap();
-        assert_eq!(probe.was, Some(Stand { session: S, number: 5 }));
-        // It had sent up to 9 before the power failed.
-        assert_eq!(sender.covered(Stand { session: S, number: 4 }), Some(4));
-        sender.answered(probe.id, R, Answer::Stands(5), at(0));
-        sender.added(6);
-        assert_eq!(sender.ask(at(0), 1, |_| 1).unwrap().rows, (6, 6));
-        assert_eq!(sender.covered(Stand { session: S, number: 9 }), Some(5), "6 to 9 of that session were other rows");
-        assert!(Sender::new(8, Some(S), None).is_answered());
+    fn a_sender_that_was_put_back_passes_over_what_it_sent_before_and_sends_what_is_new() {
+        let mut sender = standing(70); // it had sent more before it was put back
+        assert!(sender.is_answered());
+        sender.added(95);
+        let ask = sender.ask(at(1), 1, of(&[10, 23, 30, 40, 95], 1)).unwrap();
+        assert_eq!((ask.after, ask.rows), (40, (95, 95)));
+        assert!(Sender::new(None).is_answered());
+    }
+
+    #[test]
+    fn who_has_nothing_gets_the_oldest_row_though_older_ones_are_gone() {
+        let mut sender = standing(40);
+        sender.removed(23);
+        sender.receiver(R + 1);
+        let probe = sender.ask(at(1), 1, of(&ROWS[2..], 1)).unwrap();
+        assert_eq!(sender.answered(probe.id, R + 1, Answer::Unknown, at(1)), None, "they went another way");
+        let ask = sender.ask(at(1), 1, of(&ROWS[2..], 1)).unwrap();
+        assert_eq!((ask.rows, ask.oldest), ((30, 40), true));
     }
 
     #[test]
     fn what_nobody_has_any_more_is_told() {
-        let mut sender = standing(6, 6);
-        sender.covered(Stand { session: S, number: 4 });
-        sender.receiver(R + 1);
-        let probe = sender.ask(at(1), 1, |_| 1).unwrap();
-        assert_eq!(sender.answered(probe.id, R + 1, Answer::Stands(1), at(1)), Some((2, 4)));
-        let ask = sender.ask(at(1), 1, |_| 1).unwrap();
-        assert_eq!((ask.after, ask.rows, ask.oldest), (1, (5, 6), true));
+        for (answer, lost) in [(Answer::Stands(11), (12, 30)), (Answer::Unknown, (1, 30)), (Answer::Stands(30), (0, 0))]
+        {
+            let mut sender = standing(40);
+            sender.covered(30);
+            sender.receiver(R + 1);
+            let probe = sender.ask(at(1), 1, of(&ROWS[3..], 1)).unwrap();
+            let told = sender.answered(probe.id, R + 1, answer, at(1));
+            assert_eq!(told, Some(lost).filter(|(from, _)| *from > 0), "{answer:?}");
+            let ask = sender.ask(at(1), 1, of(&ROWS[3..], 1)).unwrap();
+            assert_eq!((ask.rows, ask.oldest), ((40, 40), true), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_told_while_an_answer_is_under_way_is_no_loss() {
+        let mut sender = standing(10);
+        let ask = sender.ask(at(1), 1, of(&ROWS, 1)).unwrap();
+        sender.covered(30); // of the same rows, which came twice
+        assert_eq!(sender.answered(ask.id, R, Answer::Stands(23), at(2)), None);
     }
 
     #[test]
     fn who_cannot_take_them_is_left_alone_for_a_while() {
-        let mut sender = standing(2, 0);
-        let ask = sender.ask(at(1), 1, |_| 1).unwrap();
+        let mut sender = standing(0);
+        let ask = sender.ask(at(1), 1, of(&ROWS, 1)).unwrap();
         sender.answered(ask.id, R, Answer::Later, at(1));
-        assert_eq!(sender.ask(UnixMillis(1_999), 1, |_| 1), None);
-        assert!(sender.ask(at(2), 1, |_| 1).is_some());
+        assert_eq!(sender.ask(UnixMillis(1_999), 1, of(&ROWS, 1)), None);
+        assert!(sender.ask(at(2), 1, of(&ROWS, 1)).is_some());
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::life::{Exported, Whole};
+use super::folder::Parcel;
+use super::life::Whole;
 use super::planted::Planted;
 use super::world::{Event, LEASE, World};
+use crate::domain::cluster::held::ToDo;
 use crate::domain::cluster::map::{Map, MemberId};
 use crate::domain::cluster::moves::object_name;
 use crate::domain::cluster::rounds::{Found, Reply, Rounds, Still};
@@ -70,11 +72,8 @@ impl World {
                 self.end_life(life, "it has left");
                 return;
             }
-            let same = |exported: &Exported| {
-                exported.objects.keys().all(|p| map.owner(*p) == Some(id) && map.moving(*p).is_some())
-            };
-            let l = &mut self.lives[life];
-            l.mem.exported = l.mem.exported.take().filter(same);
+            let disk = self.lives[life].disk.as_mut().expect("it has a disk");
+            disk.commit().held.forget(&map, id);
         }
     }
 
@@ -123,7 +122,6 @@ impl World {
         if self.engine.write_map(expected, map.clone()).is_some() {
             self.map = Rc::new(map);
             self.say(|| format!("life {life} writes map {version}"));
-            self.oracle_rolled_back();
         }
         self.lives[life].mem.map_out = None;
     }
@@ -152,9 +150,11 @@ impl World {
                 held.gave(partition);
                 held.cleared(partition);
             });
+        } else if self.comes_to_rest(life, &to_do) {
+            // What is under way is awaited.
         } else if let Some(partition) = to_do.give_up.iter().next() {
             let web = Rc::clone(&self.web);
-            self.lives[life].commit().give(partition, &web);
+            self.lives[life].commit().give(partition, None, &web);
         } else if let Some(partition) = to_do.clear.iter().next() {
             let (web, skip) = (Rc::clone(&self.web), self.planted == Some(Planted::NotCleared));
             let db = self.lives[life].commit();
@@ -166,22 +166,35 @@ impl World {
         } else if let Some((partition, object)) = to_do.fetch.first().cloned() {
             assert!(self.lives[life].commit().held.begins(partition));
             self.lives[life].mem.taking = Some((partition, object, 0));
+        } else if !to_do.export.is_empty() {
+            self.export(life, map.version, &to_do.export);
         } else if let Some(partition) = to_do.missing.iter().find(|partition| self.web.hosts.contains(partition)) {
             self.fail(format!("life {life}: partition {partition} is its own and nowhere"));
         } else {
-            self.lives[life].mem.as_mapped = Some(map.version);
+            let mem = &mut self.lives[life].mem;
+            (mem.as_mapped, mem.rests, mem.written) = (Some(map.version), false, None);
         }
+    }
+
+    /// Nothing new is begun where something is to be done, and it is done when what is under way has ended: true until then.
+    fn comes_to_rest(&mut self, life: usize, to_do: &ToDo) -> bool {
+        let nothing = to_do.clear.is_empty() && to_do.fetch.is_empty() && to_do.export.is_empty();
+        let mem = &mut self.lives[life].mem;
+        mem.rests |= !nothing;
+        mem.rests && !mem.leased.is_empty() && self.planted != Some(Planted::GiverFetchesOn)
     }
 
     /// A partition is taken in, a family after the other.
     fn take_in(&mut self, life: usize) {
         let Some((partition, object, step)) = self.lives[life].mem.taking.take() else { return };
-        let Some(export) = self.store.objects.get(&object).cloned() else {
-            if self.map.object(partition) == Some(&object) {
+        let Some(parcel) = self.store.objects.get(&object).cloned() else {
+            let l = &self.lives[life];
+            if l.db().held.to_do(&self.map, l.me()).fetch.contains(&(partition, object.clone())) {
                 self.fail(format!("life {life}: the object {object} is gone"));
             }
             return;
         };
+        let export = &parcel[&partition];
         let (seq, fill) =
             (self.planted != Some(Planted::NextSeqNotRaised), self.planted != Some(Planted::FilterNotFilled));
         let l = &mut self.lives[life];
@@ -210,35 +223,31 @@ impl World {
 
     /// A step that changes the map, if one is to be made.
     fn move_on(&mut self, life: usize, map: &Rc<Map>, me: MemberId) {
+        for object in std::mem::take(&mut self.lives[life].mem.settling) {
+            if map.is_named(&object) {
+                self.lives[life].mem.settling.push(object);
+            } else {
+                self.say(|| format!("life {life} removes {object}"));
+                self.store.objects.remove(&object);
+            }
+        }
         let l = &self.lives[life];
-        if let Some(exported) = &l.mem.exported {
-            let named = l.mem.named.as_ref().filter(|whole| whole.id.0 == l.session());
-            let covered = named.is_some_and(|whole| whole.id.1 >= exported.checkpoint);
-            if (covered || self.planted == Some(Planted::HandedOverUncovered))
-                && let Ok(next) = map.handed_over(me, &exported.objects)
-            {
+        let (mut hands, mut settles) = (l.db().held.hands_over(map, me), l.db().held.settles(map, me));
+        let named = l.mem.named.as_ref();
+        if self.planted != Some(Planted::HandedOverUncovered) {
+            hands.retain(|partition, object| named.is_some_and(|whole| whole.gone.get(partition) == Some(object)));
+        }
+        settles.retain(|partition, object| named.is_some_and(|whole| whole.came.get(partition) == Some(object)));
+        if !hands.is_empty() {
+            if let Ok(next) = map.handed_over(me, &hands) {
                 self.change(life, next);
             }
             return;
         }
-        let going = |p: &&Partition| map.owner(**p) == Some(me) && map.moving(**p).is_some_and(|m| m.object.is_none());
-        let hosts: Vec<Partition> = self.web.hosts.iter().filter(going).copied().collect();
-        if !hosts.is_empty() {
-            let busy = l.mem.leased.values().any(|(_, (partition, _))| hosts.contains(partition));
-            if !busy || self.planted == Some(Planted::GiverFetchesOn) {
-                self.export(life, map.version, &hosts);
-            }
-            return;
-        }
-        if let Some((next, objects)) = l.mem.named.as_ref().and_then(|whole| map.settled(me, &whole.came)) {
-            self.lives[life].mem.settling = objects;
+        if let Some((next, objects)) = map.settled(me, &settles) {
+            self.lives[life].mem.settling.extend(objects.into_values());
             self.change(life, next);
             return;
-        }
-        for (partition, object) in std::mem::take(&mut self.lives[life].mem.settling) {
-            if map.object(partition) != Some(&object) {
-                self.store.objects.remove(&object);
-            }
         }
         if map.numbered(me).is_some_and(|member| member.leaving) {
             self.leave(life, map, me);
@@ -247,18 +256,20 @@ impl World {
         }
     }
 
-    fn export(&mut self, life: usize, version: u64, hosts: &[Partition]) {
-        let session = self.lives[life].session();
-        let mut objects = BTreeMap::new();
-        for partition in hosts {
-            let name = object_name(*partition, version, session);
-            let export = self.lives[life].db().export(*partition, &self.web);
-            self.store.objects.insert(name.clone(), Rc::new(export));
-            objects.insert(*partition, name);
+    /// Writes partitions out; once they are in the store they are let go.
+    fn export(&mut self, life: usize, version: u64, partitions: &PartitionSet) {
+        let (l, web) = (&mut self.lives[life], Rc::clone(&self.web));
+        if let Some((object, written)) = l.mem.written.take() {
+            let db = l.commit();
+            written.iter().filter(|p| partitions.has(**p)).for_each(|p| db.give(*p, Some(&object), &web));
+            self.say(|| format!("life {life} has let go {written:?} into {object}"));
+            return;
         }
-        let checkpoint = self.lives[life].mem.checkpoints + 1;
-        self.lives[life].mem.exported = Some(Exported { objects, checkpoint });
-        self.say(|| format!("life {life} has written out {hosts:?}"));
+        let (db, written) = (l.db(), partitions.iter().collect::<Vec<_>>());
+        let parcel: Parcel = written.iter().map(|partition| (*partition, db.export(*partition, &web))).collect();
+        let object = object_name(written[0], version, l.session());
+        self.store.objects.insert(object.clone(), Rc::new(parcel));
+        l.mem.written = Some((object, written));
     }
 
     /// It takes what it should have; or, at times, what it should not: nothing but the steps makes a move safe.
@@ -298,8 +309,7 @@ impl World {
             }
             return;
         }
-        self.lives[life].mem.settled = true; // it takes no links any more
-        let empty = self.lives[life].mem.senders.values().all(|sender| sender.is_empty());
+        let empty = self.lives[life].db().outbox.is_empty();
         if let Ok(next) = map.left(me)
             && (empty || self.planted == Some(Planted::LeftWithRows))
         {
@@ -311,7 +321,7 @@ impl World {
     pub fn copy(&mut self, life: usize) {
         let unsynced = self.planted == Some(Planted::CheckpointUnsynced);
         let l = &mut self.lives[life];
-        if l.mem.copying || l.id.is_none() || !l.has_lease(self.now) {
+        if l.mem.copying || l.mem.rests || l.id.is_none() || !l.has_lease(self.now) {
             return; // begun within the lease only, so that who takes its place sees its name in the store
         }
         l.mem.copying = true;
@@ -335,8 +345,8 @@ impl World {
             return;
         }
         l.mem.copying = false;
-        let came = db.held.came.iter().filter(|(p, _)| db.held.owned.has(**p)).map(|(p, o)| (*p, o.clone())).collect();
-        l.mem.whole = Some(Whole { id, covers: db.stands.clone(), came });
+        l.mem.whole =
+            Some(Whole { id, covers: db.stands.clone(), came: db.held.came.clone(), gone: db.held.gone.clone() });
         self.say(|| format!("life {life} has a whole checkpoint {id:?}"));
         let l = &self.lives[life];
         let member = l.me();
@@ -351,7 +361,7 @@ impl World {
         let l = &self.lives[life];
         let (db, map) = (l.db(), l.db().map.as_ref()?);
         let clear = l.mem.as_mapped == Some(map.version);
-        let idle = l.mem.leased.is_empty() && l.mem.taking.is_none() && clear && !db.has_queued() && map.is_still();
+        let idle = l.mem.leased.is_empty() && clear && !db.has_queued() && map.is_still() && db.came(l.me()).is_empty();
         let done = idle && l.mem.senders.values().all(|sender| sender.is_answered());
         let still = if done { Still::Done } else { Still::Busy };
         let answered_by = match self.planted {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::folder::{Db, Export};
+use super::folder::{Db, Parcel};
 use crate::domain::cluster::map::{Map, MemberId};
-use crate::domain::cluster::sender::Stand;
 
 /// What a member says of itself with each beat.
 #[derive(Clone)]
@@ -16,7 +15,7 @@ pub struct Record {
     /// Version of the map in its folder.
     pub map: u64,
     /// What its newest whole checkpoint has received.
-    pub covers: BTreeMap<MemberId, Stand>,
+    pub covers: BTreeMap<MemberId, u64>,
     /// By its own clock on the wall: when its lease ends. Nobody should look at it.
     pub expires: i64,
 }
@@ -70,7 +69,7 @@ pub struct Store {
     pub checkpoints: BTreeMap<MemberId, BTreeMap<(u64, u64), Rc<Db>>>,
     /// The latest session of each that has begun one.
     pub begun: BTreeMap<MemberId, u64>,
-    pub objects: BTreeMap<String, Rc<Export>>,
+    pub objects: BTreeMap<String, Rc<Parcel>>,
 }
 
 impl Store {

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use super::web::{Rng, Url, Web};
 use crate::domain::cluster::held::Held;
 use crate::domain::cluster::map::{Map, MemberId};
-use crate::domain::cluster::sender::Stand;
 use crate::domain::partition::{Partition, PartitionSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +26,16 @@ pub struct Db {
     pub known: BTreeMap<Url, State>,
     pub queue: BTreeMap<(Partition, u64), Url>,
     pub next_seq: u64,
-    pub outbox: BTreeMap<(MemberId, u64), Rc<Vec<Url>>>,
-    pub stands: BTreeMap<MemberId, Stand>,
+    /// By sender and receiver: its own rows, and those that came and wait to be taken in.
+    pub outbox: BTreeMap<(MemberId, MemberId, u64), Rc<Vec<Url>>>,
+    /// The next number for each, if its time has not come before.
+    pub next: BTreeMap<MemberId, u64>,
+    pub stands: BTreeMap<MemberId, u64>,
     pub count: usize,
 }
+
+/// An object in the store: what was written out at a time.
+pub type Parcel = BTreeMap<Partition, Export>;
 
 /// What a partition is handed over as.
 pub struct Export {
@@ -50,6 +55,7 @@ impl Db {
             queue: BTreeMap::new(),
             next_seq: 0,
             outbox: BTreeMap::new(),
+            next: BTreeMap::new(),
             stands: BTreeMap::new(),
             count: 0,
         }
@@ -75,11 +81,20 @@ impl Db {
         self.queue.remove(&entry);
     }
 
-    /// The rows there are for a member.
-    pub fn rows(&self, to: MemberId) -> Option<(u64, u64)> {
-        let mut keys = self.outbox.range((to, 0)..=(to, u64::MAX)).map(|((_, number), _)| *number);
-        let first = keys.next()?;
-        Some((first, keys.next_back().unwrap_or(first)))
+    /// The numbers of the rows that a member has for another, above one.
+    pub fn rows(&self, from: MemberId, to: MemberId, after: u64) -> impl DoubleEndedIterator<Item = u64> {
+        self.outbox.range((from, to, after + 1)..=(from, to, u64::MAX)).map(|((_, _, number), _)| *number)
+    }
+
+    /// The first row from each that waits to be taken in.
+    pub fn came(&self, me: MemberId) -> Vec<(MemberId, MemberId, u64)> {
+        let mut found: Vec<(MemberId, MemberId, u64)> = Vec::new();
+        for key in self.outbox.keys().filter(|(_, to, _)| *to == me) {
+            if found.last().is_none_or(|(from, _, _)| *from != key.0) {
+                found.push(*key);
+            }
+        }
+        found
     }
 
     pub fn export(&self, partition: Partition, web: &Web) -> Export {
@@ -98,10 +113,13 @@ impl Db {
         self.held.cleared(partition);
     }
 
-    /// Takes a partition out of what counts.
-    pub fn give(&mut self, partition: Partition, web: &Web) {
+    /// Takes a partition out of what counts; it was written out into an object, or is another's.
+    pub fn give(&mut self, partition: Partition, object: Option<&str>, web: &Web) {
         self.count -= self.known.keys().filter(|url| web.partition(**url) == partition).count();
-        self.held.gave(partition);
+        match object {
+            Some(object) => self.held.exported(partition, object),
+            None => self.held.gave(partition),
+        }
     }
 
     /// Whether something is queued that it may fetch.

@@ -10,22 +10,16 @@ use super::web::Url;
 use super::world::{Event, LEASE, MARGIN, World};
 use crate::domain::cluster::map::{Map, Member, MemberId};
 use crate::domain::cluster::rounds::Rounds;
-use crate::domain::cluster::sender::{Sender, Stand};
+use crate::domain::cluster::sender::Sender;
 use crate::domain::partition::Partition;
 
 /// A checkpoint that is whole: its session and number, and what it says.
 #[derive(Clone)]
 pub struct Whole {
     pub id: (u64, u64),
-    pub covers: BTreeMap<MemberId, Stand>,
+    pub covers: BTreeMap<MemberId, u64>,
     pub came: BTreeMap<Partition, String>,
-}
-
-/// A partition that was written out and waits for a checkpoint.
-pub struct Exported {
-    pub objects: BTreeMap<Partition, String>,
-    /// The first checkpoint begun since.
-    pub checkpoint: u64,
+    pub gone: BTreeMap<Partition, String>,
 }
 
 /// What is forgotten when a process ends.
@@ -50,16 +44,17 @@ pub struct Memory {
     pub copying: bool,
     pub whole: Option<Whole>,
     pub named: Option<Whole>,
-    pub exported: Option<Exported>,
+    /// Nothing is fetched or taken in: partitions come or go.
+    pub rests: bool,
+    /// Into which object these were written.
+    pub written: Option<(String, Vec<Partition>)>,
     pub taking: Option<(Partition, String, u8)>,
-    /// It leaves and takes no links any more.
-    pub settled: bool,
     /// Since when each record stands still, by its clock, while the engine has no map.
     pub still: BTreeMap<MemberId, (u64, u64)>,
     /// The version of the map by which nothing is to be done in the folder.
     pub as_mapped: Option<u64>,
     /// Objects that go once the folder's map does not name them.
-    pub settling: BTreeMap<Partition, String>,
+    pub settling: Vec<String>,
     pub rounds: Option<(Rounds, u64, u64)>,
 }
 
@@ -78,14 +73,16 @@ pub struct Life {
     pub rate: i64,
     /// How far its clock on the wall is off.
     pub wall: i64,
+    /// And by how much while that is little enough to be a member.
+    pub ahead: u64,
     pub mem: Memory,
 }
 
 impl Life {
-    pub fn new(name: &str, db: Db, rate: i64, wall: i64) -> Self {
+    pub fn new(name: &str, db: Db, (rate, wall, ahead): (i64, i64, u64)) -> Self {
         let (disk, mem) = (Some(Disk::new(db)), Memory::default());
         let name = name.to_owned();
-        Self { name, id: None, disk, runs: false, cut: false, former: false, waited: false, rate, wall, mem }
+        Self { name, id: None, disk, runs: false, cut: false, former: false, waited: false, rate, wall, ahead, mem }
     }
 
     pub fn db(&self) -> &Db {
@@ -112,6 +109,11 @@ impl Life {
         i64::try_from(self.clock(now)).unwrap() + self.wall
     }
 
+    /// The time that its rows are numbered by.
+    pub fn stamp(&self, now: u64) -> u64 {
+        self.clock(now) + self.ahead
+    }
+
     /// Whether it may send requests.
     pub fn has_lease(&self, now: u64) -> bool {
         self.runs && self.mem.until.is_some_and(|until| self.clock(now) < until)
@@ -123,16 +125,17 @@ impl Life {
 
     /// The process begins.
     pub fn start(&mut self) {
-        let before = self.db().session();
         let disk = self.disk.as_mut().expect("it has a disk");
         disk.commit().starts += 1;
         disk.sync();
         self.mem = Memory { filter: self.db().known.keys().copied().collect(), ..Memory::default() };
-        let targets: BTreeSet<MemberId> = self.db().outbox.keys().map(|(to, _)| *to).collect();
-        for to in targets {
-            let sender = Sender::new(self.session(), Some(before), self.db().rows(to));
-            self.mem.senders.insert(to, sender);
-        }
+        let (me, db) = (self.id, self.db());
+        let own: BTreeSet<_> = db.outbox.keys().filter(|(from, to, _)| Some(*from) == me && from != to).collect();
+        let senders = own.into_iter().map(|(from, to, _)| {
+            let mut rows = db.rows(*from, *to, 0);
+            (*to, Sender::new(rows.next().map(|first| (first, rows.next_back().unwrap_or(first)))))
+        });
+        self.mem.senders = senders.collect();
         (self.runs, self.cut) = (true, false);
     }
 }
@@ -294,8 +297,8 @@ impl World {
         // Later than every session of which a checkpoint may still become whole.
         let known = [self.store.begun(id), record.map_or(0, |(_, session)| session)];
         db.starts = known.into_iter().map(|session| session >> 32).fold(db.starts, u64::max);
-        let (rate, wall) = (self.rate(), self.wall());
-        let mut life = Life::new(&member.name, db, rate, wall);
+        let clock = self.clock();
+        let mut life = Life::new(&member.name, db, clock);
         life.id = Some(id);
         life.start();
         let mine = Record {

@@ -8,8 +8,8 @@ use super::web::Url;
 use super::world::{Event, World};
 use crate::domain::cluster::map::MemberId;
 use crate::domain::cluster::moves::Place;
-use crate::domain::cluster::receiver::{Judged, judge, ready, taken};
-use crate::domain::cluster::sender::{Answer, Ask, Sender, Stand};
+use crate::domain::cluster::receiver::{Judged, judge};
+use crate::domain::cluster::sender::{Answer, Ask, Sender};
 use crate::domain::partition::Partition;
 
 impl World {
@@ -31,7 +31,8 @@ impl World {
     /// Begins a request, if it may.
     pub fn fetch(&mut self, life: usize) {
         let l = &self.lives[life];
-        if !l.has_lease(self.now) || l.mem.leased.len() >= 3 {
+        let rests = l.mem.rests && self.planted != Some(Planted::GiverFetchesOn);
+        if !l.has_lease(self.now) || rests || l.mem.leased.len() >= 3 {
             return;
         }
         let skip = usize::try_from(self.rng.below(4)).unwrap();
@@ -98,29 +99,48 @@ impl World {
     }
 
     fn add_row(&mut self, life: usize, to: MemberId, urls: Vec<Url>) {
-        let l = &mut self.lives[life];
-        let session = l.session();
-        let sender = l.mem.senders.entry(to).or_insert_with(|| Sender::new(session, None, None));
-        let number = sender.next();
-        sender.added(number);
-        l.disk.as_mut().expect("it has a disk").commit().outbox.insert((to, number), Rc::new(urls));
+        let (l, now) = (&mut self.lives[life], self.now);
+        let (me, stamp) = (l.me(), if self.planted == Some(Planted::NumbersComeAgain) { 1 } else { l.stamp(now) });
+        let db = l.disk.as_mut().expect("it has a disk").commit();
+        let next = db.next.entry(to).or_default();
+        let number = stamp.max(*next);
+        *next = number + 1;
+        db.outbox.insert((me, to, number), Rc::new(urls));
+        if to != me {
+            l.mem.senders.entry(to).or_insert_with(|| Sender::new(None)).added(number);
+        }
     }
 
-    /// Rows for who takes none any more go where their links belong now.
+    /// Rows for who takes none any more become rows for the member itself.
     pub fn reroute(&mut self, life: usize) {
         let l = &self.lives[life];
-        let Some(map) = l.db().map.clone() else { return };
+        let Some(map) = l.db().map.clone().filter(|_| l.runs) else { return };
         let takes = |to: &MemberId| map.takes_links(*to);
         let gone = l.mem.senders.iter().find(|(to, sender)| !sender.is_empty() && !takes(to)).map(|(to, _)| *to);
         let Some(gone) = gone else { return };
+        let me = self.lives[life].me();
         let l = &mut self.lives[life];
         let db = l.commit();
-        let rows: Vec<(MemberId, u64)> = db.outbox.range((gone, 0)..=(gone, u64::MAX)).map(|(key, _)| *key).collect();
-        let last = rows.last().map_or(0, |(_, number)| *number);
-        let links: Vec<Url> =
-            rows.iter().filter_map(|key| db.outbox.remove(key)).flat_map(|row| row.to_vec()).collect();
-        self.lives[life].mem.senders.get_mut(&gone).expect("it was found there").removed(last);
-        self.take_links(life, &links, false);
+        let numbers: Vec<u64> = db.rows(me, gone, 0).collect();
+        let rows: Vec<_> = numbers.iter().filter_map(|number| db.outbox.remove(&(me, gone, *number))).collect();
+        let last = numbers.last().copied().unwrap_or_default();
+        l.mem.senders.get_mut(&gone).expect("it was found there").removed(last);
+        rows.into_iter().for_each(|row| self.add_row(life, me, row.to_vec()));
+    }
+
+    /// Takes in the first row of each sender, but for one with links of a partition that is on its way here.
+    pub fn take_rows_in(&mut self, life: usize) {
+        let l = &self.lives[life];
+        if l.mem.rests {
+            return;
+        }
+        for key in l.db().came(l.me()) {
+            let row = Rc::clone(&self.lives[life].db().outbox[&key]);
+            if row.iter().all(|url| self.place(life, self.web.partition(*url)) != Place::Soon) {
+                self.lives[life].commit().outbox.remove(&key);
+                self.take_links(life, &row, false);
+            }
+        }
     }
 
     /// Sends what is to be sent.
@@ -130,7 +150,8 @@ impl World {
             return;
         }
         let l = &mut self.lives[life];
-        let Some(version) = l.db().map.as_ref().map(|map| map.version) else { return };
+        let (db, me, asker) = (Rc::clone(&l.disk.as_ref().expect("it has a disk").db), l.me(), l.session());
+        let Some(version) = db.map.as_ref().map(|map| map.version).filter(|_| !l.mem.rests) else { return };
         let clock = crate::base::time::UnixMillis(l.clock(now));
         let mut asks = Vec::new();
         for (to, sender) in &mut l.mem.senders {
@@ -138,89 +159,84 @@ impl World {
             if self.planted != Some(Planted::AnsweredByFormer) || !sender.is_answered() {
                 sender.receiver(record.session);
             }
-            if let Some(ask) = sender.ask(clock, version, |_| 100 << 10) {
+            let rows = |after| {
+                let mut few = db.rows(me, *to, after).take(2);
+                let first = few.next()?;
+                Some((first, few.next().unwrap_or(first)))
+            };
+            if let Some(ask) = sender.ask(clock, version, rows) {
                 asks.push((*to, record.session, ask));
             }
         }
         for (to, session, ask) in asks {
-            let outbox = &self.lives[life].db().outbox;
-            let rows = (ask.rows.0..=ask.rows.1).map(|number| outbox.get(&(to, number)).cloned().unwrap_or_default());
-            let rows: Vec<Rc<Vec<Url>>> = rows.collect();
+            let rows = ask.rows.0..=ask.rows.1;
+            let numbers = if rows.is_empty() { Vec::new() } else { db.rows(me, to, rows.start() - 1).collect() };
+            let sent = numbers.into_iter().filter(|number| rows.contains(number));
+            let rows: Vec<_> = sent.map(|number| (number, Rc::clone(&db.outbox[&(me, to, number)]))).collect();
             for _ in 0..self.copies() {
                 let delay = self.delay();
                 let rows = rows.clone();
-                self.at(delay, Event::Links { to, session, life, ask, rows });
+                self.at(delay, Event::Links { to, session, life, asker, ask, rows });
             }
         }
     }
 
     /// A request arrives at the session that it was sent to.
-    pub fn links_arrive(&mut self, to: MemberId, session: u64, from: usize, mut ask: Ask, rows: &[Rc<Vec<Url>>]) {
-        let runs = |l: &super::life::Life| l.id == Some(to) && l.runs && !l.cut && l.session() == session;
-        let Some(life) = self.lives.iter().position(runs) else { return };
-        let l = &self.lives[life];
+    pub fn links_arrive(
+        &mut self,
+        to: MemberId,
+        session: u64,
+        (from, asker): (usize, u64),
+        ask: Ask,
+        rows: &[(u64, Rc<Vec<Url>>)],
+    ) {
+        let takes =
+            |l: &super::life::Life| l.id == Some(to) && l.runs && !l.cut && !l.mem.rests && l.session() == session;
+        let Some(life) = self.lives.iter().position(takes).filter(|_| !self.engine.away) else { return };
+        let l = &mut self.lives[life];
         let (Some(map), Some(sender)) = (l.db().map.clone(), self.lives[from].id) else { return };
-        if self.engine.away || self.lives[life].mem.settled {
-            return;
-        }
-        let stand = l.db().stands.get(&sender).copied();
-        if self.planted == Some(Planted::SessionIgnored)
-            && let Some(stand) = stand
-        {
-            ask.session = stand.session;
-        }
-        let answer = match judge(stand, &ask, map.version, 0) {
+        let l = &mut self.lives[life];
+        let answer = match judge(l.db().stands.get(&sender).copied(), &ask, map.version, 0) {
             Judged::Say(answer) => answer,
             Judged::Take(first, last) => {
-                let skip = usize::try_from(first - ask.rows.0).unwrap();
-                let part = &rows[skip..];
-                let partitions: Vec<Vec<Partition>> =
-                    part.iter().map(|row| row.iter().map(|url| self.web.partition(*url)).collect()).collect();
-                let many = ready(partitions.iter().map(Vec::as_slice), &map, to, &l.db().held.owned);
-                assert!(last + 1 - first == part.len() as u64);
-                if many == 0 {
-                    Answer::Later
-                } else {
-                    let number = first + many as u64 - 1;
-                    let links: Vec<Url> = part[..many].iter().flat_map(|row| row.to_vec()).collect();
-                    self.lives[life].commit().stands.insert(sender, taken(&ask, number));
-                    self.take_links(life, &links, false);
-                    Answer::Stands(number)
-                }
+                let db = l.commit();
+                let new = rows.iter().filter(|(number, _)| *number >= first);
+                db.outbox.extend(new.map(|(number, row)| ((sender, to, *number), Rc::clone(row))));
+                db.stands.insert(sender, last);
+                Answer::Stands(last)
             }
         };
         for _ in 0..self.copies() {
             let delay = self.delay();
-            self.at(delay, Event::Answer { life: from, asked: ask.session, to, id: ask.id, session, answer });
+            self.at(delay, Event::Answer { life: from, asked: asker, to, id: ask.id, session, answer });
         }
     }
 
     /// An answer arrives.
     pub fn answer_arrives(&mut self, life: usize, asked: u64, to: MemberId, id: u64, session: u64, answer: Answer) {
         let now = self.now;
-        let ignored = self.planted == Some(Planted::SessionIgnored);
         let l = &mut self.lives[life];
-        if !l.runs || (l.session() != asked && !ignored) || l.cut || self.engine.away {
+        if !l.runs || l.session() != asked || l.cut || self.engine.away {
             return;
         }
         let clock = crate::base::time::UnixMillis(l.clock(now));
-        let own = l.session();
         let Some(sender) = l.mem.senders.get_mut(&to) else { return };
         if let Some((from, upto)) = sender.answered(id, session, answer, clock) {
             self.fail(format!("life {life}: rows {from} to {upto} for {to:?} are nowhere"));
             return;
         }
         if let (Some(Planted::RowGoesAtAnswer), Answer::Stands(number)) = (self.planted, answer) {
-            self.covered(life, to, Stand { session: own, number });
+            self.covered(life, to, number);
         }
     }
 
     /// A checkpoint of another covers rows: they go.
-    pub fn covered(&mut self, life: usize, to: MemberId, stand: Stand) {
+    pub fn covered(&mut self, life: usize, to: MemberId, number: u64) {
+        let me = self.lives[life].me();
         let l = &mut self.lives[life];
-        let Some(upto) = l.mem.senders.get_mut(&to).and_then(|sender| sender.covered(stand)) else { return };
+        let Some(upto) = l.mem.senders.get_mut(&to).and_then(|sender| sender.covered(number)) else { return };
         let db = l.disk.as_mut().expect("it has a disk").commit();
-        db.outbox.retain(|(of, number), _| *of != to || *number > upto);
+        db.outbox.retain(|(from, of, number), _| (*from, *of) != (me, to) || *number > upto);
         self.say(|| format!("life {life} removes the rows up to {upto} for {to:?}"));
     }
 }

@@ -48,16 +48,16 @@ impl World {
         for partition in &self.web.hosts {
             let owner = self.map.owner(*partition).ok_or("a partition without an owner")?;
             let db = folders.get(&owner).and_then(Option::as_ref);
-            let db = db.filter(|db| db.held.owned.has(*partition));
-            let object = self.map.object(*partition);
+            let named = self.map.object(*partition);
             let came =
-                |db: &&Rc<Db>| object.is_none_or(|object| db.held.came.get(partition).is_some_and(|o| o == object));
-            match (db.filter(came), object) {
+                |db: &&Rc<Db>| named.is_none_or(|object| db.held.came.get(partition).is_some_and(|o| o == object));
+            let gone = || db.and_then(|db| db.held.gone.get(partition)).map(String::as_str);
+            match (db.filter(|db| db.held.owned.has(*partition)).filter(came), named.or_else(gone)) {
                 (Some(db), _) => {
                     let own = db.known.iter().filter(|(url, _)| self.web.partition(**url) == *partition);
                     rows.extend(own.map(|(url, state)| (*url, *state)));
                 }
-                (None, Some(object)) => match self.store.objects.get(object) {
+                (None, Some(object)) => match self.store.objects.get(object).and_then(|parcel| parcel.get(partition)) {
                     Some(export) => rows.extend(export.known.iter().copied()),
                     None => return Err(format!("I14: partition {partition} is in {object}, which is not there")),
                 },
@@ -148,10 +148,12 @@ impl World {
             let lack: Vec<_> = self.web.truth.difference(&done).collect();
             self.fail(format!("I15: the end is told, and {lack:?} are not done"));
         }
-        let members = self.map.members.iter();
-        let count: usize = members.filter_map(|m| self.folder(m.id, As::Now)).map(|db| db.count).sum();
-        if count != self.web.truth.len() {
-            self.fail(format!("counted {count} URLs, there are {}", self.web.truth.len()));
+        let folders: Vec<_> = self.map.members.iter().filter_map(|m| self.folder(m.id, As::Now)).collect();
+        for db in folders {
+            let own = db.known.keys().filter(|url| db.held.owned.has(self.web.partition(**url))).count();
+            if db.count != own {
+                self.fail(format!("counted {} URLs, there are {own}", db.count));
+            }
         }
     }
 }

@@ -18,8 +18,8 @@ pub enum Planted {
     GiverFetchesOn,
     /// A folder that was put back claims to have received what the lost one had.
     NumberKept,
-    /// The numbers of another session count.
-    SessionIgnored,
+    /// Rows are numbered one after the other, so that a folder that was put back gives a number again.
+    NumbersComeAgain,
     /// The object goes when the partition is taken in, not when a checkpoint has it.
     ObjectGoesEarly,
     /// Whatever map the engine has is obeyed, and any copy is put back.
@@ -50,7 +50,7 @@ pub const ALL: [(Planted, u64); 18] = [
     (Planted::ClocksCompared, 12),
     (Planted::GiverFetchesOn, 254),
     (Planted::NumberKept, 177),
-    (Planted::SessionIgnored, 227),
+    (Planted::NumbersComeAgain, 0),
     (Planted::ObjectGoesEarly, 0),
     (Planted::OlderMapObeyed, 9),
     (Planted::NotRerouted, 0),

@@ -42,8 +42,9 @@ pub enum Event {
         to: MemberId,
         session: u64,
         life: usize,
+        asker: u64,
         ask: Ask,
-        rows: Vec<Rc<Vec<Url>>>,
+        rows: Vec<(u64, Rc<Vec<Url>>)>,
     },
     Answer {
         life: usize,
@@ -188,8 +189,8 @@ impl World {
         world.copies_begun = world.rng.pick(&[2, 20, 100]).unwrap();
         world.until = world.rng.between(60_000, TROUBLE);
         world.spare.rate = world.rng.below(15_000);
-        let (rate, wall) = (world.rate(), world.wall());
-        let mut first = Life::new("n0", db, rate, wall);
+        let clock = world.clock();
+        let mut first = Life::new("n0", db, clock);
         first.id = Some(MemberId(0));
         first.start();
         first.mem.until = Some(LEASE - MARGIN);
@@ -206,12 +207,11 @@ impl World {
         world
     }
 
-    pub fn rate(&mut self) -> i64 {
-        i64::try_from(self.rng.below(30_000)).unwrap() - 15_000
-    }
-
-    pub fn wall(&mut self) -> i64 {
-        if self.rng.percent(70) { 0 } else { i64::try_from(self.rng.below(400_000)).unwrap() - 200_000 }
+    /// By how much a machine's clock is fast, and how far off it is.
+    pub fn clock(&mut self) -> (i64, i64, u64) {
+        let rate = i64::try_from(self.rng.below(30_000)).unwrap() - 15_000;
+        let wall = if self.rng.percent(70) { 0 } else { i64::try_from(self.rng.below(400_000)).unwrap() - 200_000 };
+        (rate, wall, self.rng.below(20_000))
     }
 
     pub fn at(&mut self, delay: u64, event: Event) {
@@ -301,7 +301,7 @@ impl World {
             let rows = l.disk.as_ref().map(|disk| {
                 let map = disk.db.map.as_ref().map(|map| map.version);
                 let queued = disk.db.known.values().filter(|state| **state == State::Queued).count();
-                format!("exported {:?} taking {:?} revision {:?} out {:?} dirty {:?} map {map:?} queued {queued} rows {} lease {}", l.mem.exported.as_ref().map(|e| &e.objects), l.mem.taking, l.mem.map_revision, l.mem.map_out, disk.db.held.dirty.iter().collect::<Vec<_>>(), disk.db.outbox.len(), l.has_lease(self.now))
+                format!("written {:?} rests {} taking {:?} revision {:?} out {:?} dirty {:?} map {map:?} queued {queued} rows {} lease {}", l.mem.written, l.mem.rests, l.mem.taking, l.mem.map_revision, l.mem.map_out, disk.db.held.dirty.iter().collect::<Vec<_>>(), disk.db.outbox.len(), l.has_lease(self.now))
             });
             self.say(|| format!("{state} {}", rows.unwrap_or_default()));
         }
@@ -325,7 +325,9 @@ impl World {
             Event::EngineBack => self.engine.away = false,
             Event::Emptied => self.emptied(),
             Event::Fetched { life, session, fetch } => self.fetched(life, session, fetch),
-            Event::Links { to, session, life, ask, rows } => self.links_arrive(to, session, life, ask, &rows),
+            Event::Links { to, session, life, asker, ask, rows } => {
+                self.links_arrive(to, session, (life, asker), ask, &rows);
+            }
             Event::Answer { life, asked, to, id, session, answer } => {
                 self.answer_arrives(life, asked, to, id, session, answer);
             }
@@ -357,7 +359,8 @@ impl World {
                 0..4 => self.look(life),
                 4..8 => self.fetch(life),
                 8..12 => self.send(life),
-                12..17 => self.carry(life),
+                12..16 => self.carry(life),
+                16 => self.take_rows_in(life),
                 17 if self.wants_copy(life) => self.copy(life),
                 18 => self.round(life),
                 _ => self.sync(life),
@@ -369,7 +372,10 @@ impl World {
 
     /// Checkpoints are rare in some runs, but for those that a move waits for.
     fn wants_copy(&mut self, life: usize) -> bool {
-        !self.is_trouble() || self.lives[life].mem.exported.is_some() || self.rng.percent(self.copies_begun)
+        let l = &self.lives[life];
+        let waits =
+            || l.id.zip(l.db().map.as_ref()).is_some_and(|(me, map)| !l.db().held.hands_over(map, me).is_empty());
+        !self.is_trouble() || waits() || self.rng.percent(self.copies_begun)
     }
 
     fn sync(&mut self, life: usize) {
@@ -380,8 +386,8 @@ impl World {
     pub fn join(&mut self, after: u64) {
         self.joins += 1;
         let db = Db::new(&mut self.rng, PartitionSet::none());
-        let (rate, wall) = (self.rate(), self.wall());
-        let life = Life::new(&format!("n{}", self.joins), db, rate, wall);
+        let clock = self.clock();
+        let life = Life::new(&format!("n{}", self.joins), db, clock);
         self.lives.push(life);
         self.at(after, Event::Start(self.lives.len() - 1));
     }
