@@ -402,7 +402,14 @@ fn life(node: &Arc<Node>, runtime: &tokio::runtime::Handle) -> Life {
         let handed = looked.upgrade().and_then(|node| read::meta::<Handed>(&*node.storage, ()).ok()).flatten();
         handed.is_none_or(|handed| handed.out.values().all(|of| of.rows == 0))
     };
-    Life { held, rest: Box::new(rest), copy: Box::new(copy), follow: Box::new(follow), is_handed: Box::new(is_handed) }
+    Life {
+        held,
+        missing: PartitionSet::none(),
+        rest: Box::new(rest),
+        copy: Box::new(copy),
+        follow: Box::new(follow),
+        is_handed: Box::new(is_handed),
+    }
 }
 
 /// The member's part of the store.

@@ -254,4 +254,194 @@ fn waits(known: &Known, me: &str, now: UnixMillis) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::cluster::ending::{CrawlState, Outgoing};
+    use crate::cluster::engine::{Engine, Line, Memory};
+    use crate::crawl::bench::Bench;
+    use crate::domain::cluster::lease::{Beat, Facts, Waits};
+    use crate::domain::cluster::map::Map;
+    use crate::storage::values::Counters;
+
+    const SESSION: &str = "s";
+
+    /// A member whose node no actor drives: what it says is set.
+    struct Member {
+        bench: Bench,
+        who: Who,
+        watcher: Arc<Watcher>,
+    }
+
+    impl Member {
+        fn new(memory: &Memory, name: &str) -> Self {
+            let bench = Bench::new(&["crawl.until_done=true"]);
+            let counters = Counters { discovered: 1, done: 1, ..Counters::default() };
+            *lock(&bench.node.crawl.progress.counters) = counters;
+            let engine: Arc<dyn Engine> = Arc::new(memory.connect());
+            let watcher = Arc::new(Watcher::start(&engine).unwrap());
+            let (cluster, name, machine) = ("prod".to_owned(), name.to_owned(), String::new());
+            let lease = Duration::from_secs(900);
+            Self { bench, who: Who { engine, cluster, name, data: std::path::PathBuf::new(), lease, weight: 1, machine }, watcher }
+        }
+
+        fn start(&self) -> CommonEnd {
+            let outgoing: OutgoingNow = Arc::new(Outgoing::none);
+            CommonEnd::start(&self.bench.node, &self.who, SESSION, &self.watcher, outgoing).unwrap()
+        }
+
+        /// Its patience says so, whatever it is told, until the node ends.
+        fn stands_until_its_end(&self, standing: &Standing) -> Stop {
+            let (node, began) = (&self.bench.node, Stopwatch::start());
+            loop {
+                assert!(began.elapsed() < Duration::from_secs(60), "no end: {:?}", node.crawl.together.waits_for());
+                node.crawl.together.stands(standing.clone(), node.crawl.together.told());
+                if let Some(stop) = node.stop.borrow().clone() {
+                    return stop;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+
+    fn beat(state: MemberState, facts: Facts) -> Beat {
+        let (machine, version) = (String::new(), String::new());
+        Beat { session: SESSION.into(), beat: 1, state, lease_ms: 900_000, machine, version, facts }
+    }
+
+    /// The engine of a crawl of these members, whose beats say that they run.
+    fn engine(names: &[&str]) -> (Memory, Line) {
+        let memory = Memory::new(Clock::real());
+        let line = memory.connect();
+        let first = Map::first(names[0], 7).unwrap();
+        let map = names[1..].iter().fold(first, |map, name| map.joined(name, 1).unwrap().0);
+        line.write_if("map", &map.text(), None).unwrap();
+        for name in names {
+            let beat = serde_json::to_vec(&beat(MemberState::Running, Facts::default())).unwrap();
+            line.write_if(&format!("node.{name}"), &beat, None).unwrap();
+        }
+        (memory, line)
+    }
+
+    #[test]
+    fn two_members_end_together_and_neither_while_the_other_has_something() {
+        let (memory, line) = engine(&["n1", "n2"]);
+        let (n1, n2) = (Member::new(&memory, "n1"), Member::new(&memory, "n2"));
+        let ends = [n1.start(), n2.start()];
+        let (asked, told) = std::thread::scope(|scope| {
+            let one = scope.spawn(|| n1.stands_until_its_end(&Standing::Nothing));
+            n2.bench.node.crawl.together.stands(Standing::Busy, Made::default());
+            std::thread::sleep(2 * ASKED[0]); // it is asked meanwhile
+            assert!(n1.bench.node.stop.borrow().is_none() && line.read("state").unwrap().is_none());
+            (n2.stands_until_its_end(&Standing::GivenUp), one.join().unwrap())
+        });
+        assert_eq!((asked, told), (Stop::Done, Stop::Done));
+        ends.into_iter().for_each(CommonEnd::finish);
+    }
+
+    #[test]
+    fn a_member_that_starts_after_the_end_and_has_something_takes_it_back() {
+        let (memory, line) = engine(&["n1", "n2"]);
+        line.write_if("state", br#"{"ended":{"by":"n1","at":"2026-11-30T22:00:00.000Z"}}"#, None).unwrap();
+        let n1 = Member::new(&memory, "n1");
+        let end = n1.start();
+        n1.bench.node.crawl.together.stands(Standing::Busy, Made::default());
+        let began = Stopwatch::start();
+        while line.read("state").unwrap().is_some() {
+            assert!(began.elapsed() < Duration::from_secs(60), "it stays");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(n1.bench.node.stop.borrow().is_none());
+        end.finish();
+    }
+
+    #[test]
+    fn a_member_that_is_alone_is_told_so_and_asks_nobody() {
+        let (memory, line) = engine(&["n1"]);
+        let n1 = Member::new(&memory, "n1");
+        let together = &n1.bench.node.crawl.together;
+        let end = n1.start();
+        let began = Stopwatch::start();
+        while together.company() == Company::Several {
+            assert!(began.elapsed() < Duration::from_secs(60), "it is not told");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        end.finish();
+        assert!(line.read("state").unwrap().is_none() && n1.bench.node.stop.borrow().is_none());
+    }
+
+    #[test]
+    fn what_counts_against_the_limits_is_what_all_have_spent() {
+        let (memory, line) = engine(&["n1", "n2", "n3"]);
+        for (name, facts) in [
+            ("n1", Facts { pages: 1_000, ..Facts::default() }), // its own beat is older than what it knows itself
+            ("n2", Facts { pages: 5, bytes: 70, failures: 2, ..Facts::default() }),
+            ("n3", Facts { pages: 6, bytes: 80, ..Facts::default() }),
+            ("n9", Facts { pages: 9_000, ..Facts::default() }), // it is no member any more
+        ] {
+            let key = format!("node.{name}");
+            let before = line.read(&key).unwrap().map(|entry| entry.revision);
+            let beat = serde_json::to_vec(&beat(MemberState::Away, facts)).unwrap();
+            line.write_if(&key, &beat, before).unwrap();
+        }
+        let n1 = Member::new(&memory, "n1");
+        *lock(&n1.bench.node.crawl.progress.counters) = Counters { pages_stored: 4, ..Counters::default() };
+        let known = n1.watcher.newer(0, Duration::from_secs(60));
+        n1.bench.node.crawl.together.know(Company::Several, spent(&known, "n1"), String::new());
+        assert_eq!(n1.bench.node.crawl.spent(), Spent { pages: 15, bytes: 150, failures: 2 });
+    }
+
+    #[test]
+    fn what_was_nothing_a_moment_ago_is_something_when_it_is_asked() {
+        let bench = Bench::new(&["crawl.until_done=true"]);
+        let node = &bench.node;
+        let still = || stands(node, true).unwrap().0;
+        assert_eq!(still(), Still::Busy, "nobody has looked");
+        node.crawl.together.stands(Standing::Nothing, Made::default());
+        assert_eq!(still(), Still::Done);
+        assert_eq!(stands(node, false).unwrap().0, Still::Busy, "a row is not answered");
+        lock(&node.crawl.progress.counters).queued = 1;
+        assert_eq!(still(), Still::Busy, "a URL is queued");
+        node.crawl.together.stands(Standing::Until(node.clock.now().plus(Duration::from_secs(9))), Made::default());
+        assert_eq!(still(), Still::For(Duration::from_secs(9)));
+        drop(node.clock.clone().off_by(10_000));
+        assert_eq!(still(), Still::Busy, "its moment has come");
+        node.crawl.together.stands(Standing::GivenUp, Made::default());
+        assert_eq!(still(), Still::Done);
+        node.crawl.together.tell(Made { finished: 1, ..Made::default() });
+        assert_eq!(still(), Still::Busy, "its patience has not reckoned with what the others came to");
+    }
+
+    #[test]
+    fn a_crawl_that_is_not_to_end_by_itself_has_always_something_to_do() {
+        let bench = Bench::new(&["crawl.until_done=false"]);
+        bench.node.crawl.together.stands(Standing::Nothing, Made::default());
+        assert_eq!(stands(&bench.node, true).unwrap().0, Still::Busy);
+    }
+
+    #[test]
+    fn it_is_said_in_words_for_whom_is_waited() {
+        let map = ["n2", "n3", "n4", "n5", "n6"]
+            .iter()
+            .fold(Map::first("n1", 7).unwrap(), |map, name| map.joined(name, 1).unwrap().0);
+        let now = UnixMillis(1_796_076_000_000);
+        let running = |facts| beat(MemberState::Running, facts);
+        let rows = Waits { rows: 1, unanswered: true, ..Waits::default() };
+        let beats = [
+            ("n2", running(Facts { waiting: 12, ..Facts::default() })),
+            ("n3", beat(MemberState::Away, Facts::default())),
+            ("n4", running(Facts::default())),
+            ("n5", running(Facts { outbox: BTreeMap::from([("n1".to_owned(), rows)]), ..Facts::default() })),
+        ];
+        let beats: BTreeMap<String, Beat> = beats.into_iter().map(|(name, beat)| (name.to_owned(), beat)).collect();
+        let heard = beats.keys().map(|name| (name.clone(), UnixMillis(now.0 - 1_000))).collect();
+        let state = Some((CrawlState::default(), 1));
+        let mut known = Known { map: Some((map, 1)), beats, heard, state, told: 1 };
+        let told = |known: &Known| waits(known, "n1", now).into_iter().map(|(_, words)| words).collect::<Vec<_>>();
+        let [n2, n5, n6] = ["n2 has 12 URLs waiting", "n5 has links for n1", "n6 was not heard of"];
+        assert_eq!(told(&known), [n2, "n3 is away since 2026-11-30T21:59:59.000Z", n5, n6]);
+        known.heard.insert("n4".into(), UnixMillis(now.0 - 120_000));
+        assert_eq!(told(&known)[2], "n4 was not heard of for 2 min");
+    }
+}

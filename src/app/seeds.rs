@@ -8,6 +8,7 @@ use crate::admin::{ControlError, RejectedSeed, SeedReport};
 use crate::base::units::format_duration;
 use crate::config::{without_credentials, without_scheme};
 use crate::crawl::node::{Node, Stop};
+use crate::crawl::together::Company;
 use crate::storage::read;
 use crate::storage::values::RunState;
 
@@ -45,7 +46,8 @@ pub(super) async fn begin(node: &Arc<Node>) -> Vec<RejectedSeed> {
             if crawl.seeds.is_empty() && !crawl.until_done && node.crawl.counters().queued == 0 {
                 log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
             }
-            if crawl.until_done && node.crawl.counters().discovered == 0 {
+            let is_alone = node.crawl.together.company() == Company::Alone; // else others may have something for it
+            if crawl.until_done && is_alone && node.crawl.counters().discovered == 0 {
                 node.stop_with(Stop::Done);
             }
             report.rejected

@@ -149,7 +149,11 @@ fn all(
 }
 
 /// The first row from a key on that is addressed to this member.
-pub(super) fn next_to(storage: &dyn Storage, share: &Share, from: &[u8]) -> Result<Option<(RowKey, OutboxRow)>, StorageError> {
+pub(super) fn next_to(
+    storage: &dyn Storage,
+    share: &Share,
+    from: &[u8],
+) -> Result<Option<(RowKey, OutboxRow)>, StorageError> {
     let mut range = KeyRange { from: from.to_vec(), until: Vec::new() };
     loop {
         let Some((key, row)) = read::scan::<Outbox>(storage, &range, 1)?.pop() else { return Ok(None) };

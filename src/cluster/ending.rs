@@ -203,7 +203,6 @@ mod tests {
     struct Crawl {
         memory: Memory,
         line: Arc<Line>,
-        watcher: Watcher,
         map: Map,
         says: Says,
         told: Arc<Mutex<Vec<Made>>>,
@@ -217,8 +216,7 @@ mod tests {
             let map = Map::first("n1", 7).unwrap().joined("n2", 1).unwrap().0.joined("n3", 1).unwrap().0;
             line.write_if(MAP, &map.text(), None).unwrap();
             let (says, told) = (Says::default(), Arc::default());
-            let watcher = Watcher::start(&(line.clone() as Arc<dyn Engine>)).unwrap();
-            let mut crawl = Self { memory, line, watcher, map, says, told, answering: BTreeMap::new() };
+            let mut crawl = Self { memory, line, map, says, told, answering: BTreeMap::new() };
             for name in ["n1", "n2", "n3"] {
                 crawl.beats(name, MemberState::Running);
                 crawl.answers(name);
@@ -252,24 +250,136 @@ mod tests {
             lock(&self.says).insert(name.to_owned(), Said { reply, made });
         }
 
-        /// All that the engine has by now.
+        /// All that the engine has by now, as its watcher is told at first.
         fn known(&self) -> Arc<Known> {
-            let revision = self.line.all().unwrap().iter().map(|entry| entry.revision).max();
-            let newest = |known: &Known| {
-                let beats = known.heard.values().count() == 3;
-                let of_map = known.map.as_ref().map(|(_, revision)| *revision);
-                let of_state = known.state.as_ref().map(|(_, revision)| *revision);
-                beats && (of_map.max(of_state) == revision || self.line.all().unwrap().len() == known.told_keys())
-            };
-            let mut known = self.watcher.known();
-            while !newest(&known) {
-                known = self.watcher.newer(known.told, Duration::from_secs(10));
-            }
-            known
+            let watcher = Watcher::start(&(self.line.clone() as Arc<dyn Engine>)).unwrap();
+            watcher.newer(0, Duration::from_secs(60))
         }
 
         fn ask(&self, asker: &mut Asker) -> Asked {
             asker.ask(&*self.line, &self.known()).unwrap()
         }
+
+        fn has_ended(&self) -> bool {
+            has_ended(&*self.line)
+        }
+    }
+
+    #[test]
+    fn it_is_over_when_all_have_nothing_twice_and_have_reckoned_with_what_all_came_to_and_is_told_once() {
+        let crawl = Crawl::new();
+        let mut asker = Asker::new("n1");
+        assert_eq!(crawl.ask(&mut asker), Asked::No, "they had not reckoned with it");
+        assert!(!crawl.has_ended());
+        assert_eq!(crawl.ask(&mut asker), Asked::Over);
+        let all = Made { discovered: 15, finished: 15, done: 15, fetched: 15 };
+        assert_eq!(*lock(&crawl.told), [[Made::default(); 3].as_slice(), &[all; 6]].concat());
+        let (state, revision) = crawl.known().state.clone().unwrap();
+        assert_eq!(state.ended.unwrap().by, "n1");
+        assert_eq!(crawl.ask(&mut asker), Asked::Over);
+        assert_eq!(crawl.known().state.as_ref().unwrap().1, revision, "it was told twice");
+    }
+
+    #[test]
+    fn it_is_not_over_while_one_has_something_or_waits_or_has_found_nothing_at_all() {
+        let crawl = Crawl::new();
+        let mut asker = Asker::new("n1");
+        crawl.says("n2", Still::Busy, 5);
+        assert_eq!([(); 3].map(|()| crawl.ask(&mut asker)), [Asked::No, Asked::No, Asked::No]);
+        let wait = Duration::from_secs(9);
+        crawl.says("n2", Still::For(wait), 5);
+        assert_eq!([(); 2].map(|()| crawl.ask(&mut asker)), [Asked::No, Asked::Waits(wait)]);
+        ["n1", "n2", "n3"].into_iter().for_each(|name| crawl.says(name, Still::Done, 0));
+        assert_eq!([(); 3].map(|()| crawl.ask(&mut asker)), [Asked::No, Asked::No, Asked::No]);
+        assert!(!crawl.has_ended());
+        crawl.says("n3", Still::Done, 1);
+        assert_eq!([(); 2].map(|()| crawl.ask(&mut asker)), [Asked::No, Asked::Over]);
+    }
+
+    #[test]
+    fn what_one_has_come_to_since_is_told_to_all_before_it_may_be_over() {
+        let crawl = Crawl::new();
+        let mut asker = Asker::new("n1");
+        assert_eq!(crawl.ask(&mut asker), Asked::No);
+        crawl.says("n3", Still::Done, 6);
+        assert_eq!(crawl.ask(&mut asker), Asked::No);
+        assert_eq!(crawl.ask(&mut asker), Asked::Over);
+        assert_eq!(lock(&crawl.told).last().unwrap().finished, 16);
+    }
+
+    #[test]
+    fn it_is_not_over_while_one_is_away_and_it_is_said_who() {
+        let mut crawl = Crawl::new();
+        let mut asker = Asker::new("n1");
+        assert_eq!(crawl.ask(&mut asker), Asked::No);
+        crawl.answering.remove("n3");
+        let asked = crawl.ask(&mut asker);
+        assert!(matches!(&asked, Asked::Away(name, _) if name == "n3"), "{asked:?}");
+        crawl.answers("n3");
+        crawl.beats("n3", MemberState::Stopped);
+        assert_eq!(crawl.ask(&mut asker), Asked::Away("n3".into(), "it is stopped".into()));
+        assert!(!crawl.has_ended());
+        crawl.beats("n3", MemberState::Running);
+        assert_eq!(crawl.ask(&mut asker), Asked::Over);
+    }
+
+    #[test]
+    fn a_session_that_is_another_between_the_rounds_has_to_be_asked_anew() {
+        let mut crawl = Crawl::new();
+        let mut asker = Asker::new("n1");
+        assert_eq!(crawl.ask(&mut asker), Asked::No);
+        let (says, asked) = (crawl.says.clone(), Mutex::new(0));
+        let respond: Respond = Arc::new(move |_| {
+            let mut said = lock(&says).get("n2").unwrap().clone();
+            let nth = {
+                let mut asked = lock(&asked);
+                *asked += 1;
+                *asked
+            };
+            said.reply.session = if nth < 4 { 1 } else { nth }; // so the fourth question comes to another
+            Answer::Still(said)
+        });
+        crawl.answering.remove("n2");
+        crawl.answering.insert("n2".into(), answer(&*crawl.line, "n2", "session-of-n2", respond).unwrap());
+        assert_eq!(crawl.ask(&mut asker), Asked::Over, "twice the same");
+        take_back(&*crawl.line, crawl.known().state.as_ref().unwrap().1).unwrap();
+        assert_eq!(crawl.ask(&mut asker), Asked::No);
+        assert!(!crawl.has_ended());
+    }
+
+    #[test]
+    fn only_the_smallest_name_asks_and_only_while_nothing_moves() {
+        let crawl = Crawl::new();
+        assert_eq!(crawl.ask(&mut Asker::new("n2")), Asked::NotNow);
+        let mut asker = Asker::new("n1");
+        assert_eq!(crawl.ask(&mut asker), Asked::No);
+        let known = crawl.known(); // and then one of them begins to take something
+        let moving = crawl.map.begun(&[Partition(1)].into_iter().collect(), MemberId(1)).unwrap();
+        let revision = known.map.as_ref().map(|(_, revision)| *revision);
+        crawl.line.write_if(MAP, &moving.text(), revision).unwrap();
+        assert_eq!(asker.ask(&*crawl.line, &known).unwrap(), Asked::No);
+        assert_eq!(crawl.ask(&mut asker), Asked::NotNow);
+        assert!(!crawl.has_ended());
+    }
+
+    #[test]
+    fn an_end_whose_answer_was_lost_is_found_at_the_next_question() {
+        let crawl = Crawl::new();
+        let mut asker = Asker::new("n1");
+        assert_eq!(crawl.ask(&mut asker), Asked::No);
+        crawl.memory.lose_answers(1);
+        assert!(matches!(asker.ask(&*crawl.line, &crawl.known()), Err(EngineError::Away { .. })));
+        assert_eq!(crawl.ask(&mut asker), Asked::Over);
+    }
+
+    #[test]
+    fn an_end_is_taken_back_once() {
+        let crawl = Crawl::new();
+        let mut asker = Asker::new("n1");
+        assert_eq!([(); 2].map(|()| crawl.ask(&mut asker)), [Asked::No, Asked::Over]);
+        let revision = crawl.known().state.as_ref().unwrap().1;
+        assert!(take_back(&*crawl.line, revision).unwrap());
+        assert!(!take_back(&*crawl.line, revision).unwrap());
+        assert!(!crawl.has_ended() && crawl.known().state.is_none());
     }
 }

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_newest_map_is_known_whoever_wrote_it() {
-        let engine: Engine = Arc::new(Memory::new(crate::base::clock::Clock::real()));
+        let engine: Engine = Arc::new(Memory::new(crate::base::clock::Clock::real()).connect());
         let watcher = Watcher::start(&engine).unwrap();
         let map = Map::first("a", 7).unwrap();
         let revision = engine.write_if(MAP, &map.text(), None).unwrap();

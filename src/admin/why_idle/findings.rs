@@ -140,7 +140,9 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     }
     if s.waiting + s.processing == 0 {
         return vec![if node.crawl.live().settings.crawl.until_done {
-            members(node, "nothing to do here").unwrap_or_else(|| finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", ""))
+            members(node, "nothing to do here").unwrap_or_else(|| {
+                finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
+            })
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
             let next = node.crawl.next_visit();
@@ -172,7 +174,11 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
 /// What of the other members the end is waited for.
 fn members(node: &Node, here: &str) -> Option<Finding> {
     let sentence = format!("{here}: {}", node.crawl.together.waits_for()?);
-    Some(finding(IdleCode::WaitsForMembers, sentence, "wait, or start those that are away; `lycosa ctl nodes` shows all"))
+    Some(finding(
+        IdleCode::WaitsForMembers,
+        sentence,
+        "wait, or start those that are away; `lycosa ctl nodes` shows all",
+    ))
 }
 
 /// Visits have been due for a while: they wait for `refresh.max_rate`.

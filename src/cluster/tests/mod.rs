@@ -306,7 +306,7 @@ fn folders_that_do_not_belong_there_are_refused_with_what_to_do() {
     assert!(matches!(error, EnterError::Seed { .. }), "{error}");
     let error = before(&n2, true, None, &mut at_once).unwrap_err().to_string();
     assert!(error.contains("n2") && error.contains("members are n1"), "{error}");
-    let error = enter(&Who { cluster: "test".into(), ..n1.clone() }, 7, &mut at_once).map(drop).unwrap_err();
+    let error = enter(&Who { cluster: "test".into(), ..n1.clone() }, 7, false, &mut at_once).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::OtherCrawl { .. }), "{error}");
     // A copy of the folder without what it knew of itself.
     let twin = bench.who("n1");
@@ -320,7 +320,7 @@ fn folders_that_do_not_belong_there_are_refused_with_what_to_do() {
 fn clocks_that_are_far_apart_refuse_a_start() {
     let mut bench = Bench::new();
     bench.memory.set_ahead(60_000);
-    let error = enter(&bench.who("n1"), 7, &mut at_once).map(drop).unwrap_err().to_string();
+    let error = enter(&bench.who("n1"), 7, false, &mut at_once).map(drop).unwrap_err().to_string();
     assert!(error.contains("NTP"), "{error}");
 }
 

@@ -76,7 +76,6 @@ pub struct Beat {
     /// The machine.
     pub machine: String,
     pub version: String,
-    #[serde(flatten)]
     pub facts: Facts,
 }
 

@@ -126,7 +126,8 @@ impl Place for FolderPlace {
     fn put(&self, key: &str, from: &Path, most: u64) -> Result<(u64, String)> {
         let to = self.0.join(key);
         files::make_dir(to.parent().unwrap_or(&self.0))?;
-        let new = self.0.join(format!("{key}.new"));
+        // Members may put the same key at a time.
+        let new = self.0.join(format!("{key}.{}.new", std::process::id()));
         let done = files::copy(from, &new, most)?;
         files::rename(&new, &to)?;
         Ok(done)

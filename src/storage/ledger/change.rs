@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::credit::Settling;
 use crate::base::time::UnixMillis;
+use crate::domain::cluster::map::MemberId;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};

@@ -2,6 +2,8 @@
 
 #![cfg(feature = "rocksdb")]
 
+mod moving;
+
 use std::sync::Arc;
 
 use super::*;
