@@ -1,7 +1,7 @@
 //! What a folder has of the partitions, and what is to be done so that this is what the map says. It is done while the folder is at rest:
 //! at a start, and between two lives of a crawl whenever the map asks for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,17 +44,18 @@ impl Held {
         Self { owned, came: BTreeMap::new(), dirty: PartitionSet::none(), gone: BTreeMap::new() }
     }
 
-    /// What is to be done by the map, for the folder of `me`. What was written out for somebody who takes it no more is taken in again.
+    /// What is to be done by the map, for the folder of `me`. What was written out for somebody who takes it no more is taken in again, with
+    /// all that lies in the same object.
     pub fn to_do(&self, map: &Map, me: MemberId) -> ToDo {
         let mine = map.owned_by(me);
         let mut give_up: PartitionSet = self.owned.iter().filter(|partition| !mine.has(*partition)).collect();
         let mut missing: PartitionSet = mine.iter().filter(|partition| !self.owned.has(*partition)).collect();
         let (mut fetch, mut export) = (Vec::new(), PartitionSet::none());
-        let goes = |partition: Partition| map.moving(partition).is_some_and(|going| going.object.is_none());
+        let stays = self.stays(map, me);
         for partition in mine.iter() {
             match self.gone.get(&partition) {
-                _ if self.owned.has(partition) && goes(partition) => export.add(partition),
-                Some(_) if goes(partition) => missing.remove(partition),
+                _ if self.owned.has(partition) && goes(map, partition) => export.add(partition),
+                Some(object) if !stays.contains(object.as_str()) => missing.remove(partition),
                 // Where the map names an object that is the newer one.
                 Some(object) if map.object(partition).is_none() && !self.owned.has(partition) => {
                     missing.remove(partition);
@@ -78,10 +79,16 @@ impl Held {
 
     /// What was written out and may be handed over, once a whole checkpoint says so: the map waits for it.
     pub fn hands_over(&self, map: &Map, me: MemberId) -> BTreeMap<Partition, String> {
-        let waits = |partition: Partition| {
-            map.owner(partition) == Some(me) && map.moving(partition).is_some_and(|going| going.object.is_none())
-        };
-        self.gone.iter().filter(|(p, _)| waits(**p)).map(|(p, object)| (*p, object.clone())).collect()
+        let stays = self.stays(map, me);
+        let waits = |p: &Partition, object: &str| map.owner(*p) == Some(me) && goes(map, *p) && !stays.contains(object);
+        self.gone.iter().filter(|(p, object)| waits(p, object)).map(|(p, object)| (*p, object.clone())).collect()
+    }
+
+    /// Objects with something that does not go any more. Each is handed over as a whole or not at all: when the map names it no longer it is
+    /// removed, and this folder, or an older copy of it, must not need it then for the rest.
+    fn stays(&self, map: &Map, me: MemberId) -> BTreeSet<&str> {
+        let stays = |p: &Partition| map.owner(*p) == Some(me) && map.moving(*p).is_none();
+        self.gone.iter().filter(|(p, _)| stays(p)).map(|(_, object)| object.as_str()).collect()
     }
 
     /// What came, and of which the map still has the object: once a whole checkpoint says so the object may go.
@@ -127,6 +134,11 @@ impl Held {
     pub fn cleared(&mut self, partition: Partition) {
         self.dirty.remove(partition);
     }
+}
+
+/// Whether a partition is on its way from its owner.
+fn goes(map: &Map, partition: Partition) -> bool {
+    map.moving(partition).is_some_and(|going| going.object.is_none())
 }
 
 #[cfg(test)]
@@ -199,6 +211,26 @@ mod tests {
         assert!(giver.begins(P));
         giver.accepted(P, "o1");
         assert!(giver.gone.is_empty() && giver.to_do(&back, A).fetch.is_empty());
+    }
+
+    #[test]
+    fn an_object_is_handed_over_or_taken_in_again_as_a_whole() {
+        let (q, c) = (Partition(6), MemberId(2));
+        let map = Map::first("a", 7).unwrap().joined("b", 1).unwrap().0.joined("c", 1).unwrap().0;
+        let begun = map.begun(&[P].into_iter().collect(), B).unwrap().begun(&[q].into_iter().collect(), c).unwrap();
+        let mut giver = Held::new(PartitionSet::all());
+        giver.exported(P, "o1");
+        giver.exported(q, "o1");
+        assert_eq!((giver.hands_over(&begun, A).len(), giver.to_do(&begun, A).fetch.len()), (2, 0));
+        let back = begun.leaving(c).unwrap();
+        assert!(giver.hands_over(&back, A).is_empty());
+        let to_do = giver.to_do(&back, A);
+        assert_eq!(to_do.fetch, [(P, "o1".to_owned()), (q, "o1".to_owned())]);
+        for partition in [P, q] {
+            giver.cleared(partition);
+            giver.accepted(partition, "o1");
+        }
+        assert_eq!(numbers(&giver.to_do(&back, A).export), [5], "into an object of its own this time");
     }
 
     #[test]

@@ -163,9 +163,12 @@ impl World {
             } else {
                 db.clear(partition, &web);
             }
-        } else if let Some((partition, object)) = to_do.fetch.first().cloned() {
-            assert!(self.lives[life].commit().held.begins(partition));
-            self.lives[life].mem.taking = Some((partition, object, 0));
+        } else if let Some((_, object)) = to_do.fetch.first().cloned() {
+            let all = to_do.fetch.iter().filter(|(_, of)| *of == object).map(|(partition, _)| *partition);
+            let all: Vec<Partition> = all.collect();
+            let held = &mut self.lives[life].commit().held;
+            assert!(all.iter().all(|partition| held.begins(*partition)));
+            self.lives[life].mem.taking = Some((object, all, 0));
         } else if !to_do.export.is_empty() {
             self.export(life, map.version, &to_do.export);
         } else if let Some(partition) = to_do.missing.iter().find(|partition| self.web.hosts.contains(partition)) {
@@ -184,41 +187,41 @@ impl World {
         mem.rests && !mem.leased.is_empty() && self.planted != Some(Planted::GiverFetchesOn)
     }
 
-    /// A partition is taken in, a family after the other.
+    /// The partitions of an object are taken in, a family after the other.
     fn take_in(&mut self, life: usize) {
-        let Some((partition, object, step)) = self.lives[life].mem.taking.take() else { return };
+        let Some((object, partitions, step)) = self.lives[life].mem.taking.take() else { return };
         let Some(parcel) = self.store.objects.get(&object).cloned() else {
             let l = &self.lives[life];
-            if l.db().held.to_do(&self.map, l.me()).fetch.contains(&(partition, object.clone())) {
+            if l.db().held.to_do(&self.map, l.me()).fetch.iter().any(|(_, of)| *of == object) {
                 self.fail(format!("life {life}: the object {object} is gone"));
             }
             return;
         };
-        let export = &parcel[&partition];
+        let exports = || partitions.iter().map(|partition| &parcel[partition]);
         let (seq, fill) =
             (self.planted != Some(Planted::NextSeqNotRaised), self.planted != Some(Planted::FilterNotFilled));
         let l = &mut self.lives[life];
         match step {
-            0 => l.commit().known.extend(export.known.iter().copied()),
-            1 => l.commit().queue.extend(export.queue.iter().copied()),
+            0 => l.commit().known.extend(exports().flat_map(|export| export.known.iter().copied())),
+            1 => l.commit().queue.extend(exports().flat_map(|export| export.queue.iter().copied())),
             _ => {
                 if fill {
-                    l.mem.filter.extend(export.known.iter().map(|(url, _)| *url));
+                    l.mem.filter.extend(exports().flat_map(|export| export.known.iter().map(|(url, _)| *url)));
                 }
                 let db = l.commit();
-                db.held.accepted(partition, &object);
-                db.count += export.known.len();
+                partitions.iter().for_each(|partition| db.held.accepted(*partition, &object));
+                db.count += exports().map(|export| export.known.len()).sum::<usize>();
                 if seq {
-                    db.next_seq = db.next_seq.max(export.next_seq);
+                    db.next_seq = exports().map(|export| export.next_seq).fold(db.next_seq, u64::max);
                 }
-                self.say(|| format!("life {life} has taken in {object}"));
+                self.say(|| format!("life {life} has taken in {partitions:?} of {object}"));
                 if self.planted == Some(Planted::ObjectGoesEarly) {
                     self.store.objects.remove(&object);
                 }
                 return;
             }
         }
-        l.mem.taking = Some((partition, object, step + 1));
+        l.mem.taking = Some((object, partitions, step + 1));
     }
 
     /// A step that changes the map, if one is to be made.

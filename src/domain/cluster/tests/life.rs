@@ -48,7 +48,8 @@ pub struct Memory {
     pub rests: bool,
     /// Into which object these were written.
     pub written: Option<(String, Vec<Partition>)>,
-    pub taking: Option<(Partition, String, u8)>,
+    /// An object, what of it is taken in, and how far that has come.
+    pub taking: Option<(String, Vec<Partition>, u8)>,
     /// Since when each record stands still, by its clock, while the engine has no map.
     pub still: BTreeMap<MemberId, (u64, u64)>,
     /// The version of the map by which nothing is to be done in the folder.

@@ -373,8 +373,11 @@ impl World {
     /// Checkpoints are rare in some runs, but for those that a move waits for.
     fn wants_copy(&mut self, life: usize) -> bool {
         let l = &self.lives[life];
-        let waits =
-            || l.id.zip(l.db().map.as_ref()).is_some_and(|(me, map)| !l.db().held.hands_over(map, me).is_empty());
+        let waits = |map: &Rc<Map>| {
+            let (held, me) = (&l.db().held, l.me());
+            !held.hands_over(map, me).is_empty() || !held.settles(map, me).is_empty()
+        };
+        let waits = || l.db().map.as_ref().is_some_and(waits);
         !self.is_trouble() || waits() || self.rng.percent(self.copies_begun)
     }
 
