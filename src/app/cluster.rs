@@ -495,7 +495,6 @@ fn facts(node: &Node, ways: &Ways) -> Facts {
         links_in,
         map: map.as_ref().map_or(0, |map| map.version),
         whole: made.and_then(|made| made.member).map(|whole| waited_for(whole, node, map.as_ref())).unwrap_or_default(),
-        ..Facts::default()
     }
 }
 
