@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::common_end::CommonEnd;
 use super::handing::{Handing, Ways};
+#[cfg(feature = "rocksdb")]
 use super::moves::{AtRest, at_rest};
 use super::notify;
 use super::run::{RunError, entrance};
@@ -275,6 +276,7 @@ impl Member {
     ///
     /// # Errors
     /// [`EnterError::Interrupted`]; what another try does not cure.
+    #[cfg(feature = "rocksdb")]
     pub fn rest(&mut self, settings: &Settings, at: &At<'_>) -> Result<bool, RunError> {
         let Some(membership) = self.membership.clone() else { return Ok(false) };
         let store = store(settings).map_err(super::StartError::from)?;
@@ -308,6 +310,13 @@ impl Member {
                 return Err(EnterError::Interrupted.into());
             }
         }
+    }
+
+    /// Nothing is kept that could move.
+    #[cfg(not(feature = "rocksdb"))]
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "as with RocksDB")]
+    pub fn rest(&mut self, _: &Settings, _: &At<'_>) -> Result<bool, RunError> {
+        Ok(false)
     }
 
     /// The node crawls for it.
@@ -486,7 +495,6 @@ fn facts(node: &Node, ways: &Ways) -> Facts {
         links_in,
         map: map.as_ref().map_or(0, |map| map.version),
         whole: made.and_then(|made| made.member).map(|whole| waited_for(whole, node, map.as_ref())).unwrap_or_default(),
-        ..Facts::default()
     }
 }
 

@@ -283,7 +283,11 @@ mod tests {
             let watcher = Arc::new(Watcher::start(&engine).unwrap());
             let (cluster, name, machine) = ("prod".to_owned(), name.to_owned(), String::new());
             let lease = Duration::from_secs(900);
-            Self { bench, who: Who { engine, cluster, name, data: std::path::PathBuf::new(), lease, weight: 1, machine }, watcher }
+            Self {
+                bench,
+                who: Who { engine, cluster, name, data: std::path::PathBuf::new(), lease, weight: 1, machine },
+                watcher,
+            }
         }
 
         fn start(&self) -> CommonEnd {

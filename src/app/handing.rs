@@ -47,7 +47,14 @@ pub(crate) struct Ways {
     sent: AtomicU64,
     came: AtomicU64,
     /// By destination: up to which row it says it has everything, and which session said so.
-    stands: Mutex<BTreeMap<MemberId, (Option<u64>, Option<u64>)>>,
+    stands: Mutex<BTreeMap<MemberId, Said>>,
+}
+
+/// What a destination has said.
+#[derive(Clone, Copy)]
+struct Said {
+    upto: Option<u64>,
+    by: Option<u64>,
 }
 
 /// Everything at work.
@@ -121,8 +128,8 @@ fn kept(node: &Node) -> Result<BTreeMap<MemberId, OutTo>, StorageError> {
 impl Ways {
     fn outgoing(&self, node: &Node) -> Result<Outgoing, StorageError> {
         let (kept, stands) = (kept(node)?, lock(&self.stands));
-        let answered = |(to, of): (&MemberId, &OutTo)| stands.get(to).is_some_and(|(upto, _)| *upto >= Some(of.last()));
-        let by = |to: &MemberId| Some((*to, stands.get(to)?.1?));
+        let answered = |(to, of): (&MemberId, &OutTo)| stands.get(to).is_some_and(|said| said.upto >= Some(of.last()));
+        let by = |to: &MemberId| Some((*to, stands.get(to)?.by?));
         Ok(Outgoing { all_answered: kept.iter().all(answered), answered_by: kept.keys().filter_map(by).collect() })
     }
 
@@ -135,7 +142,7 @@ impl Ways {
     pub fn waits(&self, node: &Node, share: &Share) -> BTreeMap<String, Waits> {
         let stands = lock(&self.stands);
         let of = |(to, of): (MemberId, OutTo)| {
-            let unanswered = stands.get(&to).is_none_or(|(upto, _)| *upto < Some(of.last()));
+            let unanswered = stands.get(&to).is_none_or(|said| said.upto < Some(of.last()));
             (share.name_of(to), Waits { rows: of.rows, links: of.links, bytes: of.bytes, unanswered })
         };
         kept(node).unwrap_or_default().into_iter().map(of).collect()
@@ -211,8 +218,9 @@ impl Senders {
         if let Some(upto) = beat.facts.whole.covers.get(&self.share.own.0).and_then(|stand| sender.covered(*stand)) {
             self.remove(to, upto)?;
         }
-        while self.ask(to, (map, &known), sender, session)? {}
-        lock(&self.ways.stands).insert(to, (sender.stands(), sender.answered_by()));
+        // A former process must not send what it numbered at the time of its heir.
+        while !self.node.fence.is_over() && self.ask(to, (map, &known), sender, session)? {}
+        lock(&self.ways.stands).insert(to, Said { upto: sender.stands(), by: sender.answered_by() });
         Ok(true)
     }
 
@@ -243,9 +251,9 @@ impl Senders {
         let name = self.share.name_of(to);
         let asked = request(self.share.own, &ask, &rows.iter().map(|(n, row)| (*n, row.encode())).collect::<Vec<_>>());
         let told = self.member.who().engine.ask(&subject(&name, &beat.session), &asked, ANSWER);
-        let Some(said) = told.ok().as_deref().and_then(answer) else { return Ok(false) };
+        let Some(answer) = told.ok().as_deref().and_then(answer) else { return Ok(false) };
         let stood = sender.stands().unwrap_or_default();
-        if let Some((from, upto)) = sender.answered(ask.id, session, said, now()) {
+        if let Some((from, upto)) = sender.answered(ask.id, session, answer, now()) {
             log::error!(
                 "links are lost, the member that had them lacks them and they are kept nowhere: to={name} rows={from}..={upto}"
             );

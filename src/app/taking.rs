@@ -36,11 +36,13 @@ pub(super) struct Inbox {
 
 impl Inbox {
     /// Bytes of rows that wait.
+    #[cfg(feature = "cluster")]
     pub fn waiting(&self) -> u64 {
         self.bytes.load(Ordering::Acquire)
     }
 
     /// Rows came.
+    #[cfg(feature = "cluster")]
     pub fn came(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::AcqRel);
         *lock(&self.told) += 1;
@@ -61,6 +63,7 @@ impl Inbox {
 /// The thread; none in a crawl that is whole, or with nothing to take in.
 pub(super) struct Taker {
     thread: Option<Follower>,
+    #[cfg(feature = "cluster")]
     inbox: Arc<Inbox>,
 }
 
@@ -71,14 +74,24 @@ impl Taker {
     /// A thread that cannot be started.
     pub fn start(node: &Arc<Node>) -> io::Result<Self> {
         let inbox = Arc::<Inbox>::default();
-        let Some(share) = node.crawl.share.clone() else { return Ok(Self { thread: None, inbox }) };
+        let Some(share) = node.crawl.share.clone() else { return Ok(Self::of(None, inbox)) };
         let (of_thread, told) = (node.clone(), inbox.clone());
         let until_its_end = share.by_hand.then(|| Readmitting::begin(node));
         let work = move |ending: &Ending| {
             work(&of_thread, (&share, &told), ending);
             drop(until_its_end);
         };
-        Ok(Self { thread: Some(Follower::start("taker", work)?), inbox })
+        Ok(Self::of(Some(Follower::start("taker", work)?), inbox))
+    }
+
+    fn of(thread: Option<Follower>, inbox: Arc<Inbox>) -> Self {
+        #[cfg(not(feature = "cluster"))]
+        drop(inbox);
+        Self {
+            thread,
+            #[cfg(feature = "cluster")]
+            inbox,
+        }
     }
 
     /// Who is told of rows that come.

@@ -3,7 +3,7 @@
 //!
 //! It writes the map only within the lease, over the version it has read, and never one that was made of what its folder does not know yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Mover {
             written: 0,
             copied: None,
             still: BTreeMap::new(),
-            removing: Vec::new(),
+            removing: BTreeSet::new(),
         };
         let thread = std::thread::Builder::new().name("mover".into()).spawn(move || work.run(&ended))?;
         Ok(Self { life, end: Some(end), thread: Some(thread) })
@@ -106,7 +106,7 @@ struct Work {
     /// While the engine has no map: the beats of those that the folder's does not know, and since when they stand still.
     still: BTreeMap<String, (u64, Duration)>,
     /// Objects that go once the map does not name them.
-    removing: Vec<String>,
+    removing: BTreeSet<String>,
 }
 
 impl Work {
@@ -147,7 +147,7 @@ impl Work {
         };
         let named = |object: &String| map.is_named(object);
         let removing = std::mem::take(&mut self.removing);
-        let (kept, gone): (Vec<_>, Vec<_>) = removing.into_iter().partition(named);
+        let (kept, gone): (BTreeSet<_>, BTreeSet<_>) = removing.into_iter().partition(named);
         gone.iter().for_each(|object| self.stock.remove(object));
         self.removing = kept;
         let life = self.life.clone();

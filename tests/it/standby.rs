@@ -90,7 +90,12 @@ pub fn nodes(daemon: &Daemon, more: &[&str]) -> Value {
     words.extend(more.iter().map(|word| word as &dyn AsRef<std::ffi::OsStr>));
     let admin = admin(daemon);
     words.extend::<[&dyn AsRef<std::ffi::OsStr>; 3]>([&"--json", &"--admin", &admin]);
-    serde_json::from_str(&run(&words, None).done()).unwrap()
+    if !more.is_empty() {
+        return serde_json::from_str(&run(&words, None).done()).unwrap();
+    }
+    // Between two lives of a crawl nobody may answer for a moment.
+    let answered = || Some(run(&words, None)).filter(|said| said.code == Some(0));
+    serde_json::from_str(&until("an answer", answered, || daemon.log()).done()).unwrap()
 }
 
 #[test]

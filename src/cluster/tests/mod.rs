@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::engine::{Engine, Memory};
 use super::enter::{EnterError, Start, Won, alone, before, enter};
 use super::folder::Identity;
-use super::keeper::Membership;
+use super::keeper::{Lost, Membership};
 use super::nodes::{WordError, declare_dead, nodes};
 use super::standby::StandBy;
 use super::{MAP, Who, node_key, read_beat};
@@ -57,6 +57,13 @@ fn patient(_: &str, long: Duration) -> bool {
     true
 }
 
+/// Why a lease was lost.
+fn why(how: &Lost) -> String {
+    match how {
+        Lost::To(why) | Lost::Left(why) => why.clone(),
+    }
+}
+
 /// Has no patience.
 fn at_once(_: &str, _: Duration) -> bool {
     false
@@ -96,7 +103,7 @@ fn a_lease_is_kept_far_beyond_its_length() {
     let member = begun(&bench.who("n1"));
     let fence = member.fence();
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(why(how)).unwrap()));
     assert!(told.recv_timeout(LEASE * 3).is_err(), "it was lost");
     assert!(!fence.is_over());
 }
@@ -148,7 +155,7 @@ fn a_spare_takes_the_place_of_a_member_that_is_lost_and_the_former_does_not_go_o
     let heir = Who { name: "n1".into(), ..s1.clone() };
     let heir = kept(&heir, won);
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(why(how)).unwrap()));
     line.set_cut(false);
     assert_eq!(told.recv_timeout(Duration::from_secs(60)).unwrap(), "the machine m-s1 took the place of n1");
     assert!(member.fence().is_over() && !heir.fence().is_over());
@@ -248,7 +255,7 @@ fn a_member_that_is_declared_dead_and_is_not_stops_at_its_next_beat_and_may_come
     let (n1, s1) = (bench.who("n1"), bench.who("s1"));
     let member = begun(&n1);
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(why(how)).unwrap()));
     declare_dead(&s1, "n1").unwrap();
     assert!(told.recv_timeout(Duration::from_secs(60)).unwrap().contains("operator"));
     drop(member);
@@ -304,7 +311,8 @@ fn folders_that_do_not_belong_there_are_refused_with_what_to_do() {
     let member = begun(&n1);
     let error = enter(&other, 8, false, &mut at_once).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::Seed { .. }), "{error}");
-    let error = before(&n2, true, None, &mut at_once).unwrap_err().to_string();
+    assert_eq!(before(&n2, true, None, &mut at_once).unwrap(), Start::Join(7));
+    let error = before(&n2, false, None, &mut at_once).unwrap_err().to_string();
     assert!(error.contains("n2") && error.contains("members are n1"), "{error}");
     let error = enter(&Who { cluster: "test".into(), ..n1.clone() }, 7, false, &mut at_once).map(drop).unwrap_err();
     assert!(matches!(error, EnterError::OtherCrawl { .. }), "{error}");
@@ -347,7 +355,7 @@ fn a_member_whose_engine_was_emptied_and_taken_by_another_crawl_sends_nothing_mo
     bench.memory.empty();
     let other = kept(&n9, enter(&n9, 8, false, &mut at_once).unwrap());
     let (said, told) = bounded(1);
-    member.on_loss(Box::new(move |how| said.send(format!("{how:?}")).unwrap()));
+    member.on_loss(Box::new(move |how| said.send(why(how)).unwrap()));
     cut.set_cut(false);
     assert!(told.recv_timeout(Duration::from_secs(60)).unwrap().contains("another crawl"));
     assert!(member.fence().is_over() && !other.fence().is_over());

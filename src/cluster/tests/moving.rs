@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::base::sync::lock;
-use crate::cluster::keeper::Lost;
 use crate::cluster::known::Watcher;
 use crate::cluster::mover::{Life, Mover, Stock};
 use crate::domain::cluster::held::Held;
@@ -137,7 +136,7 @@ impl Node {
 fn until_all(nodes: &[&Node], what: &str, done: impl Fn() -> bool) {
     let began = std::time::Instant::now();
     while !done() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}: {:?}", nodes[0].map());
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}: map {:?}", nodes[0].map().map(|map| map.version));
         nodes.iter().for_each(|node| node.rest());
         for (nth, node) in nodes.iter().enumerate() {
             let owned = node.owned();

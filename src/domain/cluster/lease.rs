@@ -155,7 +155,7 @@ pub enum Standing {
     /// Nothing is there any more, and somebody may have been there before: it is to be waited for a whole lease.
     Emptied,
     /// Another holds it.
-    Lost(Beat),
+    Lost(Box<Beat>),
 }
 
 impl Lease {
@@ -208,7 +208,7 @@ impl Lease {
         match found {
             Some((there, revision)) if there.session == self.session => {
                 if there.state == MemberState::Dead {
-                    return Standing::Lost(there.clone());
+                    return Standing::Lost(Box::new(there.clone()));
                 }
                 self.revision = Some(*revision);
                 if there.beat == self.beat {
@@ -216,7 +216,7 @@ impl Lease {
                 }
                 Standing::Held
             }
-            Some((there, _)) => Standing::Lost(there.clone()),
+            Some((there, _)) => Standing::Lost(Box::new(there.clone())),
             // Within its time nobody can have taken its place: it is written anew.
             None if now < self.until => {
                 self.revision = None;
@@ -317,10 +317,10 @@ mod tests {
         let mut lease = Lease::won("a".into(), LEASE, at(100), 1);
         assert_eq!(
             lease.found(&running("b", 9, 5), at(110), at(110)),
-            Standing::Lost(beat("b", 9, MemberState::Running))
+            Standing::Lost(Box::new(beat("b", 9, MemberState::Running)))
         );
         let dead = beat("a", 1, MemberState::Dead);
-        assert_eq!(lease.found(&Some((dead.clone(), 5)), at(110), at(110)), Standing::Lost(dead));
+        assert_eq!(lease.found(&Some((dead.clone(), 5)), at(110), at(110)), Standing::Lost(Box::new(dead)));
     }
 
     #[test]

@@ -348,8 +348,7 @@ impl World {
             return;
         }
         l.mem.copying = false;
-        l.mem.whole =
-            Some(Whole { id, covers: db.stands.clone(), came: db.held.came.clone(), gone: db.held.gone.clone() });
+        l.mem.whole = Some(Whole { covers: db.stands.clone(), came: db.held.came.clone(), gone: db.held.gone.clone() });
         self.say(|| format!("life {life} has a whole checkpoint {id:?}"));
         let l = &self.lives[life];
         let member = l.me();

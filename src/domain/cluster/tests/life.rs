@@ -13,10 +13,9 @@ use crate::domain::cluster::rounds::Rounds;
 use crate::domain::cluster::sender::Sender;
 use crate::domain::partition::Partition;
 
-/// A checkpoint that is whole: its session and number, and what it says.
+/// What a checkpoint that is whole says.
 #[derive(Clone)]
 pub struct Whole {
-    pub id: (u64, u64),
     pub covers: BTreeMap<MemberId, u64>,
     pub came: BTreeMap<Partition, String>,
     pub gone: BTreeMap<Partition, String>,
