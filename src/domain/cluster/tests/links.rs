@@ -146,8 +146,8 @@ impl World {
     /// Sends what is to be sent.
     pub fn send(&mut self, life: usize) {
         let now = self.now;
-        if !self.reaches_engine(life) {
-            return;
+        if !self.reaches_engine(life) || !self.lives[life].has_lease(now) {
+            return; // what a former member numbers at the time of its heir would hide rows of that
         }
         let l = &mut self.lives[life];
         let (db, me, asker) = (Rc::clone(&l.disk.as_ref().expect("it has a disk").db), l.me(), l.session());

@@ -50,7 +50,7 @@ pub const ALL: [(Planted, u64); 18] = [
     (Planted::ClocksCompared, 12),
     (Planted::GiverFetchesOn, 254),
     (Planted::NumberKept, 177),
-    (Planted::NumbersComeAgain, 83),
+    (Planted::NumbersComeAgain, 389),
     (Planted::ObjectGoesEarly, 0),
     (Planted::OlderMapObeyed, 348),
     (Planted::NotRerouted, 1),
