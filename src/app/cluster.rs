@@ -11,7 +11,7 @@ use super::moves::{AtRest, at_rest};
 use super::notify;
 use super::run::{RunError, entrance};
 use super::signals::Ending;
-use super::taking::Inbox;
+use super::taking::{Inbox, next_to};
 use crate::admin::standby::Standby;
 use crate::admin::{AdminServer, Listening, counts};
 use crate::base::clock::{Clock, Stopwatch};
@@ -36,8 +36,8 @@ use crate::recovery::checkpoint::restore::Destination;
 use crate::recovery::checkpoint::{CheckpointError, Target};
 use crate::recovery::part::{PartError, parcels};
 use crate::storage::folder::MARKER;
-use crate::storage::read;
 use crate::storage::values::Handed;
+use crate::storage::{StorageError, read};
 
 /// How often it is told what is waited for.
 const TOLD: Duration = Duration::from_secs(60);
@@ -407,10 +407,7 @@ fn life(node: &Arc<Node>, runtime: &tokio::runtime::Handle) -> Life {
         }
     };
     let follow = move |map: &Map| _ = share.as_ref().map(|share| share.follow(map));
-    let is_handed = move || {
-        let handed = looked.upgrade().and_then(|node| read::meta::<Handed>(&*node.storage, ()).ok()).flatten();
-        handed.is_none_or(|handed| handed.out.values().all(|of| of.rows == 0))
-    };
+    let is_handed = move || looked.upgrade().is_some_and(|node| is_handed(&node).unwrap_or_default());
     Life {
         held,
         missing: PartitionSet::none(),
@@ -419,6 +416,16 @@ fn life(node: &Arc<Node>, runtime: &tokio::runtime::Handle) -> Life {
         follow: Box::new(follow),
         is_handed: Box::new(is_handed),
     }
+}
+
+/// Whether no row is kept for others, and none waits to be taken in, whose links may be others' too.
+fn is_handed(node: &Node) -> Result<bool, StorageError> {
+    let handed = read::meta::<Handed>(&*node.storage, ())?.unwrap_or_default();
+    let waits = match &node.crawl.share {
+        Some(share) => next_to(&*node.storage, share, &[])?.is_some(),
+        None => false,
+    };
+    Ok(!waits && handed.out.values().all(|of| of.rows == 0))
 }
 
 /// The member's part of the store.

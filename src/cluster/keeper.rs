@@ -106,7 +106,7 @@ impl Membership {
 
     /// The session as a number.
     pub fn session_number(&self) -> u64 {
-        xxhash_rust::xxh3::xxh3_64(self.session.as_bytes())
+        super::asking::session_number(&self.session)
     }
 
     /// The newest map that the folder knows.

@@ -19,7 +19,7 @@ use crate::base::sync::lock;
 use crate::domain::cluster::held::Held;
 use crate::domain::cluster::lease::{MemberState, Whole};
 use crate::domain::cluster::map::{Map, MapError, MemberId};
-use crate::domain::partition::PartitionSet;
+use crate::domain::partition::{Partition, PartitionSet};
 
 /// How often it looks when nothing is told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub struct Life {
     pub copy: Box<dyn Fn() + Send>,
     /// Tells it a newer map.
     pub follow: Box<dyn Fn(&Map) + Send>,
-    /// Whether no row of links is kept for others.
+    /// Whether no row of links is kept for others, or waits to be taken in.
     pub is_handed: Box<dyn Fn() -> bool + Send>,
 }
 
@@ -178,7 +178,10 @@ impl Work {
         let Whole { gone, came, .. } = whole;
         let (mut hands, mut settles) = (held.hands_over(map, me), held.settles(map, me));
         let waits = !hands.is_empty() || !settles.is_empty();
-        hands.retain(|partition, object| gone.get(&partition.0) == Some(object));
+        // An object is handed over as a whole: what is taken in again of one would be needed after it settled.
+        let is_named = |(partition, object): (&Partition, &String)| gone.get(&partition.0) == Some(object);
+        let partly: BTreeSet<String> = hands.iter().filter(|hand| !is_named(*hand)).map(|(_, o)| o.clone()).collect();
+        hands.retain(|_, object| !partly.contains(object));
         settles.retain(|partition, object| came.get(&partition.0) == Some(object));
         if !hands.is_empty() {
             return self.write("handed over", hands.len(), map.handed_over(me, &hands), revision);
@@ -234,13 +237,20 @@ impl Work {
         revision: u64,
     ) -> Result<(), EngineError> {
         let Ok(next) = next else { return Ok(()) }; // it has changed meanwhile: that is being told
-        match self.member.who().engine.write_if(MAP, &next.text(), Some(revision)) {
+        if self.write_map(&next, Some(revision))? {
+            log::info!("partitions {step}: partitions={partitions} map={}", next.version);
+        }
+        Ok(())
+    }
+
+    /// False when another was quicker, or the engine is away: what holds then is told.
+    fn write_map(&mut self, map: &Map, over: Option<u64>) -> Result<bool, EngineError> {
+        match self.member.who().engine.write_if(MAP, &map.text(), over) {
             Ok(written) => {
                 self.written = written;
-                log::info!("partitions {step}: partitions={partitions} map={}", next.version);
-                Ok(())
+                Ok(true)
             }
-            Err(EngineError::Conflict { .. } | EngineError::Away { .. }) => Ok(()),
+            Err(EngineError::Conflict { .. } | EngineError::Away { .. }) => Ok(false),
             Err(e) => Err(e),
         }
     }
@@ -270,15 +280,10 @@ impl Work {
             return Ok(());
         }
         let back = own.put_back();
-        match self.member.who().engine.write_if(MAP, &back.text(), older) {
-            Ok(written) => {
-                self.written = written;
-                log::warn!("engine had lost the map, the newest copy is put back: version={}", back.version);
-                Ok(())
-            }
-            Err(EngineError::Conflict { .. } | EngineError::Away { .. }) => Ok(()),
-            Err(e) => Err(e),
+        if self.write_map(&back, older)? {
+            log::warn!("engine had lost the map, the newest copy is put back: version={}", back.version);
         }
+        Ok(())
     }
 }
 

@@ -63,6 +63,7 @@ mod manual;
 mod marks;
 #[cfg(feature = "faults")]
 mod matrix;
+#[cfg(all(feature = "cluster", feature = "rocksdb", feature = "faults"))]
 mod members;
 mod memory;
 mod metrics;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
+use crate::checkpoint::{admin, run};
 use crate::sandbox::{Daemon, until};
 use crate::standby::{Cluster, ended, nodes, until_said};
 use crate::support::audit::{Manners, check_manners};
@@ -97,8 +98,11 @@ fn members_that_are_killed_come_back_and_the_end_waits_for_them() {
     until_shared(&second, &["n1", "n2"]);
     second.signal(Signal::SIGKILL);
     second.wait();
-    let why = || first.log().contains("waits for n2").then_some(());
-    let _ = why;
+    let waits = || {
+        let said = run(&[&"ctl", &"why-idle", &"--json", &"--admin", &admin(&first)], None);
+        said.text.contains("waits_for_members").then_some(())
+    };
+    until("a wait for the other member", waits, || first.log());
     let mut second = cluster.start("two", "n2", &[]);
     until_said(&second, "crawl begins");
     first.signal(Signal::SIGKILL);

@@ -1,6 +1,7 @@
 //! Store.
 //!
-//! Owns: the open WARC, its index, `crawl.jsonl`, the ledger; it is the only writer of every column family. Receives:
+//! Owns: the open WARC, its index, `crawl.jsonl`, the ledger; it is the only writer of every column family, but for rows
+//! of links that come from other members (`cluster::links`). Receives:
 //! [`Commit`], [`TakeCheckpoint`], [`Close`]. Sends: `Committed` and `Reload` to the Frontier, `Settled` to the Deduper. Never: answers a
 //! question; commits a page whose epoch is over; leaves a page half committed. After a restart: files are cut back to what
 //! is committed (I3), the ledger is read anew; the epoch was raised when its former life ended.

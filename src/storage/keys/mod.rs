@@ -253,7 +253,7 @@ fixed_key! {
     RowKey {
         from: MemberId,
         to: MemberId,
-        /// From 1 on, without a gap.
+        /// Rises, with gaps, and never comes again.
         number: u64,
     }
 }
