@@ -137,7 +137,9 @@ impl Work {
         let Some((map, _)) = &known.map else { return };
         let is_alone = map.members.len() == 1;
         let is_busy = matches!(self.still(), Some(Still::Busy | Still::For(_)));
-        let waits_for = if is_alone || is_busy { String::new() } else { self.waits_for(known) };
+        // Links that one who is away does not take are no work of this member's.
+        let has_work = !matches!(self.still_with(true), Some(Still::Done));
+        let waits_for = if is_alone || has_work { String::new() } else { self.waits_for(known) };
         let company = if is_alone { Company::Alone } else { Company::Several };
         self.node.crawl.together.know(company, spent(known, &self.who.name), waits_for);
         let until_done = self.node.crawl.live().settings.crawl.until_done;
@@ -153,10 +155,14 @@ impl Work {
 
     /// How it stands; none before its first look.
     fn still(&self) -> Option<Still> {
+        self.still_with((self.outgoing)().all_answered)
+    }
+
+    fn still_with(&self, all_answered: bool) -> Option<Still> {
         if self.node.crawl.together.standing()? == Standing::Busy {
             return Some(Still::Busy);
         }
-        stands(&self.node, (self.outgoing)().all_answered).ok().map(|(still, ..)| still)
+        stands(&self.node, all_answered).ok().map(|(still, ..)| still)
     }
 
     /// The engine says that the crawl has come to its end: while this one was there, or before.
