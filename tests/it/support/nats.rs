@@ -6,9 +6,13 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::sandbox::{left_out, python, until};
+
+/// How long a server may take to be ready.
+const STUCK: Duration = Duration::from_secs(15);
 
 /// One server, or several as a cluster; killed when dropped.
 pub struct Servers {
@@ -71,8 +75,23 @@ impl Servers {
         for nth in 0..self.ports.len() {
             self.start_one(nth);
         }
-        for ports in &self.ports {
-            until("a NATS server", || healthy(ports.monitor).then_some(()), || self.logs());
+        for nth in 0..self.ports.len() {
+            let mut began = Instant::now();
+            let look = || {
+                if healthy(self.ports[nth].monitor) {
+                    return Some(());
+                }
+                // One that was killed under load may stay behind its leader for good: it is started again, as by whoever watches
+                // over servers.
+                if began.elapsed() > STUCK {
+                    self.kill(nth);
+                    self.start_one(nth);
+                    began = Instant::now();
+                }
+                thread::sleep(Duration::from_millis(20));
+                None
+            };
+            until("a NATS server", look, || self.logs());
         }
     }
 
@@ -164,7 +183,7 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if thread::panicking() {
             eprintln!("{}", self.logs());
         }
         for child in self.running().iter_mut().flatten() {
