@@ -7,7 +7,7 @@ use actix_web::web::{Data, Path};
 use super::bounded::reading;
 use super::control::ControlError;
 use super::problem::{Answer, Refusal, ok};
-pub use crate::crawl::jobs::{JobState, JobView};
+pub use crate::crawl::jobs::{JobElsewhere, JobState, JobView};
 use crate::crawl::node::Node;
 
 /// How long the answer to a cancel waits for the job's end.

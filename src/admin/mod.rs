@@ -30,6 +30,8 @@ pub mod hosts;
 pub mod index;
 pub mod jobs;
 mod kept;
+#[cfg(feature = "cluster")]
+pub mod members;
 pub mod nodes;
 pub mod orders;
 pub mod own;

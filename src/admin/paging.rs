@@ -13,7 +13,7 @@ use crate::storage::tables::Table;
 use crate::storage::{StorageError, read};
 
 /// Items of a page when nothing is said.
-const USUAL: usize = 50;
+pub(super) const USUAL: usize = 50;
 /// Longest cursor, characters: two for each byte of a key; a host's name has up to 253.
 const LONGEST: usize = 1_024;
 /// Most items of a page.

@@ -19,6 +19,8 @@ fn is_ours(path: &str) -> bool {
     path.starts_with("/api/")
 }
 
+/// The member that is asked.
+pub(super) const NODE: &str = "node";
 /// Longest name that is told.
 const LONGEST: usize = 100;
 
@@ -88,7 +90,7 @@ fn sentence(path: &str, wrong: &str, there: &[&Parameter]) -> String {
 /// The parameters of an operation's query.
 fn of_query(operation: &Operation) -> Vec<&Parameter> {
     let all = operation.parameters.iter().flatten();
-    all.filter(|p| p.parameter_in == ParameterIn::Query).collect()
+    all.filter(|p| p.parameter_in == ParameterIn::Query && p.name != NODE).collect()
 }
 
 fn operation<'d>(path: &'d PathItem, method: &Method) -> Option<&'d Operation> {
@@ -102,11 +104,27 @@ fn operation<'d>(path: &'d PathItem, method: &Method) -> Option<&'d Operation> {
     }
 }
 
-/// So every operation may answer 400: those that do not say so by themselves say it here.
+/// Says which member is asked; nobody below who passes requests on sees it.
+#[cfg(feature = "cluster")]
+fn node() -> Parameter {
+    use utoipa::openapi::{ObjectBuilder, Type, path::ParameterBuilder};
+    let what = "That member of a crawl on several machines is asked, and no other.";
+    let name = ObjectBuilder::new().schema_type(Type::String).build();
+    ParameterBuilder::new()
+        .name(NODE)
+        .parameter_in(ParameterIn::Query)
+        .description(Some(what))
+        .schema(Some(name))
+        .build()
+}
+
+/// So every operation may answer 400: those that do not say so by themselves say it here. And each may be asked of one member of several.
 pub(super) fn describe(doc: &mut OpenApi) {
     for (_, path) in doc.paths.paths.iter_mut().filter(|(path, _)| is_ours(path)) {
         let operations = [&mut path.get, &mut path.post, &mut path.put, &mut path.patch, &mut path.delete];
         for operation in operations.into_iter().flatten() {
+            #[cfg(feature = "cluster")]
+            operation.parameters.get_or_insert_default().push(node());
             operation
                 .responses
                 .responses

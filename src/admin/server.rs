@@ -18,11 +18,17 @@ use super::control::Control;
 #[cfg(feature = "rocksdb")]
 use super::erasing::{self, Erasing};
 use super::guard::{Entrance, Guard, guard};
+#[cfg(feature = "cluster")]
+use super::members::{self, Answers, Inside};
 use super::own::is_loopback;
 use super::problem::Problem;
 #[cfg(feature = "cluster")]
 use super::standby::{self, Standby};
 use super::{exports, feed, pages, parameters, routes};
+#[cfg(feature = "cluster")]
+use crate::cluster::Who;
+#[cfg(feature = "cluster")]
+use crate::cluster::engine::EngineError;
 use crate::crawl::node::Node;
 
 /// Why the endpoint does not run.
@@ -30,7 +36,7 @@ use crate::crawl::node::Node;
 #[expect(missing_docs, reason = "each message says what its fields are")]
 #[non_exhaustive]
 pub enum AdminError {
-    #[error("the admin endpoint cannot listen on {address}: {source}{}", advice(source))]
+    #[error("the admin endpoint cannot listen on {address}: {source}{}", advice(source, *address))]
     Bind { address: SocketAddr, source: io::Error },
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -41,16 +47,23 @@ pub enum AdminError {
     NeedsToken(SocketAddr),
     #[error("the admin endpoint could not be started: {0}")]
     Start(io::Error),
+    #[cfg(feature = "cluster")]
+    #[error("the other members cannot be answered: {0}")]
+    Members(#[from] EngineError),
 }
 
-fn advice(error: &io::Error) -> &'static str {
+fn advice(error: &io::Error, address: SocketAddr) -> String {
     match error.kind() {
         ErrorKind::AddrInUse => {
-            "; another crawl may be running (`lycosa ctl status`); \
-             choose another port with `--set admin.listen=127.0.0.1:7701`, or `--set admin.listen=off`"
+            let next = address.port().wrapping_add(1).max(1_024);
+            format!(
+                "; another crawl may be running (`lycosa ctl status`); choose another port with \
+                 `--set admin.listen={}`, or `--set admin.listen=off`",
+                SocketAddr::new(address.ip(), next)
+            )
         }
-        ErrorKind::PermissionDenied => "; choose a port above 1023 with `--set admin.listen=127.0.0.1:7700`",
-        _ => "; choose an address of this machine with `--set admin.listen=127.0.0.1:7700`",
+        ErrorKind::PermissionDenied => "; choose a port above 1023 with `--set admin.listen=127.0.0.1:7700`".to_owned(),
+        _ => "; choose an address of this machine with `--set admin.listen=127.0.0.1:7700`".to_owned(),
     }
 }
 
@@ -95,6 +108,8 @@ pub struct AdminServer {
     address: SocketAddr,
     handle: ServerHandle,
     thread: Option<JoinHandle<()>>,
+    #[cfg(feature = "cluster")]
+    members: Option<Answers>,
 }
 
 impl AdminServer {
@@ -108,7 +123,26 @@ impl AdminServer {
         control: Arc<dyn Control>,
         node: Option<Arc<Node>>,
     ) -> Result<Self, AdminError> {
+        #[cfg(feature = "cluster")]
+        if let Some(member) = node.as_ref().and_then(|node| node.member.get().cloned()) {
+            return Self::member(listening, entrance, of_crawl(control, node), member.who());
+        }
         Self::start(listening, entrance, of_crawl(control, node))
+    }
+
+    /// The same for a member of several, whose routes the others ask, too.
+    #[cfg(feature = "cluster")]
+    fn member(
+        listening: Listening,
+        entrance: Entrance,
+        app: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+        who: &Who,
+    ) -> Result<Self, AdminError> {
+        let inside = Data::new(Inside::start(app.clone()).map_err(AdminError::Start)?);
+        let answers = members::answer(&*who.engine, &who.name, &inside)?;
+        let mut server = Self::start(listening, entrance, move |to| app(to.app_data(inside.clone())))?;
+        server.members = Some(answers);
+        Ok(server)
     }
 
     /// Says how far an erasure is, until dropped.
@@ -147,7 +181,13 @@ impl AdminServer {
             .map_err(AdminError::Start)?;
         let gone = |_| AdminError::Start(io::Error::other("its thread ended at once"));
         let handle = wait.recv().map_err(gone)?.map_err(AdminError::Start)?;
-        Ok(Self { address, handle, thread: Some(thread) })
+        Ok(Self {
+            address,
+            handle,
+            thread: Some(thread),
+            #[cfg(feature = "cluster")]
+            members: None,
+        })
     }
 
     /// The address it listens on, with the real port.
@@ -204,9 +244,10 @@ fn serve(
     started: &Sender<io::Result<ServerHandle>>,
 ) {
     let build = move || {
-        App::new()
-            .app_data(guarded.clone())
-            .wrap(from_fn(parameters::known))
+        let app_of = App::new().app_data(guarded.clone()).wrap(from_fn(parameters::known));
+        #[cfg(feature = "cluster")]
+        let app_of = app_of.wrap(from_fn(members::shared));
+        app_of
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
             .configure(app.clone())

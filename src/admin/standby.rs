@@ -26,9 +26,9 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// One that begins to. `stop` is set by who wants the process to end.
-    pub fn new(who: Who, stop: Arc<AtomicBool>) -> Self {
-        Self { who, what: Mutex::default(), stop }
+    /// One that begins to, for this. `stop` is set by who wants the process to end.
+    pub fn new(who: Who, stop: Arc<AtomicBool>, what: &str) -> Self {
+        Self { who, what: Mutex::new(what.to_owned()), stop }
     }
 
     /// It waits for this.

@@ -39,7 +39,7 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         node.crawl.rules.settings.fetch.concurrency.saturating_sub(node.permits.fetches.available_permits()) as u64;
     StatusSnapshot {
         state: state(node),
-        crawl: node.crawl.rules.settings.crawl.name.clone(),
+        crawl: name(node),
         version: env!("CARGO_PKG_VERSION").into(),
         uptime_seconds: uptime.as_secs_f64(),
         discovered: c.discovered,
@@ -63,6 +63,8 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         near_duplicates: near_duplicates(node),
         credit: super::credit::sums(node).unwrap_or_default(),
         member: member(node),
+        members: Vec::new(),
+        missing: Vec::new(),
         visits_planned: frontier.visits,
         visits_a_day: frontier.visit_load as f64 / 1e6,
         in_flight,
@@ -76,6 +78,15 @@ pub fn counts(node: &Node) -> StatusSnapshot {
         idle_reason: String::new(),
         warc_dir: node.crawl.rules.settings.warc_dir().display().to_string(),
     }
+}
+
+/// The crawl's name: among several members the one that they have in common.
+fn name(node: &Node) -> String {
+    #[cfg(feature = "cluster")]
+    if let Some(member) = node.member.get() {
+        return member.who().cluster.clone();
+    }
+    node.crawl.rules.settings.crawl.name.clone()
 }
 
 /// Which member of a crawl in parts this is, and what it has for the others.

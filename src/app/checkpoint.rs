@@ -119,6 +119,7 @@ fn copy(node: &Node, name: &str, to: &str) -> Result<Carried, CheckpointError> {
             "the lease of this member is over, another may have taken its place: its copies are left alone".to_owned();
         return Err(CheckpointError::Node(why));
     }
+    settings.has_store()?;
     let how = How::Kept(settings.checkpoint.keep, node.clock.date());
     let done =
         carry::export(&source, &Target::parse(to)?, settings.checkpoint.s3_endpoint.as_deref(), how, &node.faults)?;

@@ -4,40 +4,46 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::common_end::CommonEnd;
-use super::handing::{Handing, Ways};
+use tokio::runtime::Handle;
+
+use super::handing::Ways;
+use super::life::{Objects, facts, life};
+use super::memory::share_out;
 #[cfg(feature = "rocksdb")]
 use super::moves::{AtRest, at_rest};
 use super::notify;
+use super::open;
 use super::run::{RunError, entrance};
 use super::signals::Ending;
-use super::taking::{Inbox, next_to};
+use super::taking::Inbox;
+use super::together::{Others, Together};
 use crate::admin::standby::Standby;
-use crate::admin::{AdminServer, Listening, counts};
+use crate::admin::{AdminServer, Listening};
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::fault::Faults;
 use crate::base::fence::Fence;
 use crate::cluster::Who;
-use crate::cluster::ending::{Outgoing, OutgoingNow};
 use crate::cluster::engine::{Nats, NatsOptions};
 use crate::cluster::enter::{EnterError, Start, Won, before, enter};
 use crate::cluster::folder::Identity;
 use crate::cluster::keeper::{Lost, Membership};
 use crate::cluster::known::Watcher;
-use crate::cluster::mover::{Life, Mover, Stock};
+use crate::cluster::mover::{Life, Mover};
 use crate::cluster::standby::StandBy;
 use crate::config::Settings;
 use crate::crawl::node::{Node, Stop};
-use crate::domain::cluster::lease::{Facts, MemberState, Whole};
+use crate::domain::cluster::lease::MemberState;
 use crate::domain::cluster::map::Map;
-use crate::domain::partition::{Partition, PartitionSet};
-use crate::recovery::checkpoint::fetch::{Archive, Wanted, import, keep_map, newest, read_map};
+use crate::domain::partition::PartitionSet;
+use crate::recovery::checkpoint::fetch::{Archive, Wanted, import, newest, read_map};
 use crate::recovery::checkpoint::restore::Destination;
 use crate::recovery::checkpoint::{CheckpointError, Target};
-use crate::recovery::part::{PartError, parcels};
-use crate::storage::folder::MARKER;
-use crate::storage::values::Handed;
-use crate::storage::{StorageError, read};
+#[cfg(feature = "rocksdb")]
+use crate::recovery::part::PartError;
+use crate::storage::folder::{self, MARKER};
+use crate::storage::read;
+use crate::storage::share::Share;
+use crate::storage::values::RunState;
 
 /// How often it is told what is waited for.
 const TOLD: Duration = Duration::from_secs(60);
@@ -75,6 +81,8 @@ pub(super) struct Member {
     takes_place: bool,
     /// Seed of the keys of the crawl that this folder, which is empty, is to join.
     joins: Option<u64>,
+    /// Its folder was empty, and there was no crawl to join.
+    begins: bool,
     /// Its own, and nowhere to be had: looked for again by the next process.
     missing: PartitionSet,
     /// How far links between members have come.
@@ -120,6 +128,7 @@ impl Member {
             who,
             takes_place,
             joins: None,
+            begins: false,
             missing: PartitionSet::none(),
             ways: Arc::default(),
             moving: None,
@@ -133,10 +142,11 @@ impl Member {
     /// # Errors
     /// [`EnterError`], or what kept it from making the folder.
     pub fn prepare(&mut self, settings: &mut Settings, at: &At<'_>) -> Result<bool, RunError> {
-        let is_empty = !settings.store.data_dir.join(MARKER).exists();
+        let data = &settings.store.data_dir;
+        let is_empty = !data.join(MARKER).exists() || matches!(folder::find(data), Ok(None)) || unbegun(settings, at)?;
         let is_spare =
             settings.cluster.spare && Identity::read(&settings.store.data_dir).map_err(EnterError::from)?.is_none();
-        let standby = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone()));
+        let standby = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone(), "its place"));
         let serve =
             |listening: &Listening| AdminServer::standby(listening.again()?, entrance(settings)?, standby.clone());
         let server = at.listening.map(serve).transpose()?;
@@ -146,9 +156,26 @@ impl Member {
             true if !is_empty => return Err(EnterError::NotEmpty.into()),
             true => None,
             false => match before(&self.who, is_empty, kept.clone(), &mut wait)? {
-                Start::GoOn => return Ok(true),
+                Start::GoOn => {
+                    self.begins = is_empty;
+                    if is_empty {
+                        store(settings).and_then(|store| store.is_writable()).map_err(super::StartError::from)?;
+                    }
+                    return Ok(true);
+                }
                 Start::Join(_) if self.takes_place => return Err(no_such(&self.who).into()),
                 Start::Join(seed) => {
+                    let mut kept = kept;
+                    while kept.as_ref().is_none_or(|map| map.seed != seed) {
+                        let what = format!(
+                            "the map of this crawl in {}, is that the store (cluster.store) of the other members?",
+                            settings.cluster.store.as_deref().unwrap_or_default()
+                        );
+                        if !wait(&what, AGAIN / 5) {
+                            return Err(EnterError::Interrupted.into());
+                        }
+                        kept = kept_map(settings);
+                    }
                     self.joins = Some(seed);
                     return Ok(true);
                 }
@@ -238,13 +265,27 @@ impl Member {
         self.membership.as_ref().map(|membership| membership.fence()).unwrap_or_default()
     }
 
+    /// Another was quicker to begin the crawl: what this start made of the empty folder is taken away, and it is looked at anew. False when
+    /// the folder was not empty.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare); files that cannot be removed.
+    pub fn gives_way(&mut self, settings: &Settings, at: &At<'_>) -> Result<bool, RunError> {
+        if !std::mem::take(&mut self.begins) {
+            return Ok(false);
+        }
+        log::info!("another member was quicker to begin the crawl, this one joins it: member={}", self.who.name);
+        folder::clear(&settings.store.data_dir)?;
+        self.prepare(&mut settings.clone(), at)
+    }
+
     /// Enters with a folder whose keys are made by `seed`, unless it is in by now.
     ///
     /// # Errors
     /// [`EnterError`].
     pub fn enter(&mut self, seed: u64, settings: &Settings, at: &At<'_>) -> Result<(), RunError> {
         if self.membership.is_none() {
-            let told = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone()));
+            let told = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone(), "its lease"));
             at.faults.pass("member.enter");
             let won = enter(&self.who, seed, self.joins.is_some(), &mut at.waiting(&told))?;
             at.faults.pass("member.entered");
@@ -263,7 +304,7 @@ impl Member {
                 endpoint: endpoint(settings).map(str::to_owned),
             };
             if let Some(map) = membership.map() {
-                stock.keep_map(&map);
+                stock.enter(&map);
             }
             let watcher = Arc::new(Watcher::start(&self.who.engine).map_err(EnterError::from)?);
             let mover = Mover::start(membership.clone(), watcher.clone(), Box::new(stock))?;
@@ -281,7 +322,7 @@ impl Member {
         let Some(membership) = self.membership.clone() else { return Ok(false) };
         let store = store(settings).map_err(super::StartError::from)?;
         let begins_with = if self.joins.is_some() { PartitionSet::none() } else { PartitionSet::all() };
-        let told = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone()));
+        let told = Arc::new(Standby::new(self.who.clone(), at.ending.asked.clone(), "partitions that go or come"));
         let serve = |listening: &Listening| AdminServer::standby(listening.again()?, entrance(settings)?, told.clone());
         let mut server = None;
         let mut wait = at.waiting(&told);
@@ -291,6 +332,12 @@ impl Member {
                 server = at.listening.map(serve).transpose()?; // it may take minutes
             }
             let (name, session, faults) = (self.who.name.as_str(), membership.session_number(), at.faults);
+            if let (Err(e), true) = (store.is_store(), map.members.len() > 1) {
+                if !wait(&format!("what partitions go through, {e}"), AGAIN) {
+                    return Err(EnterError::Interrupted.into());
+                }
+                continue;
+            }
             let work = AtRest { settings, name, map: &map, begins_with: &begins_with, store: &store, session, faults };
             let mut tell = |what: &'static str, done| {
                 let what = format!("partitions that go or come: {what}, {done}");
@@ -304,6 +351,7 @@ impl Member {
                 }
                 Err(PartError::Unclean(_)) => return Ok(true),
                 Err(e @ (PartError::Store { .. } | PartError::OlderMap { .. })) => e.to_string(),
+                Err(e) if e.is_full() => e.to_string(),
                 Err(e) => return Err(e.into()),
             };
             if !wait(&format!("what partitions go through, {again}"), AGAIN) {
@@ -320,7 +368,7 @@ impl Member {
     }
 
     /// The node crawls for it.
-    pub fn serve(&self, node: &Arc<Node>, runtime: &tokio::runtime::Handle) {
+    pub fn serve(&self, node: &Arc<Node>, runtime: &Handle) {
         let (Some(membership), Some(moving)) = (&self.membership, &self.moving) else { return };
         let _ = node.member.set(membership.clone());
         let (looked, ways) = (Arc::downgrade(node), self.ways.clone());
@@ -342,14 +390,11 @@ impl Member {
     ///
     /// # Errors
     /// The engine's; threads that cannot be started.
-    pub fn together(&self, node: &Arc<Node>, inbox: &Arc<Inbox>) -> Result<Together, RunError> {
+    pub fn together(&self, node: &Arc<Node>, inbox: &Arc<Inbox>, runtime: &Handle) -> Result<Together, RunError> {
         let (Some(membership), Some(Moving { watcher, .. })) = (&self.membership, &self.moving) else {
             return Ok(Together::default());
         };
-        let handing = Handing::start(node, membership, watcher, inbox, self.ways.clone())?;
-        let outgoing = handing.as_ref().map_or_else(|| Arc::new(Outgoing::none) as OutgoingNow, Handing::outgoing);
-        let end = CommonEnd::start(node, membership.who(), membership.session(), watcher, outgoing)?;
-        Ok(Together { handing, end: Some(end) })
+        Together::begin(node, &Others { membership, watcher, ways: &self.ways, inbox, runtime })
     }
 
     /// A life of the crawl is over.
@@ -379,76 +424,24 @@ impl Member {
     }
 }
 
-/// What a member does with the others in one life of the crawl.
-#[derive(Default)]
-pub(super) struct Together {
-    handing: Option<Handing>,
-    end: Option<CommonEnd>,
-}
-
-impl Together {
-    /// It is over.
-    pub fn finish(self) {
-        self.end.into_iter().for_each(CommonEnd::finish);
-        self.handing.into_iter().for_each(Handing::finish);
+/// Takes away a database in which no crawl has begun: what a start leaves that was killed, or refused, before it was a member. True when it did.
+fn unbegun(settings: &Settings, at: &At<'_>) -> Result<bool, RunError> {
+    let data = &settings.store.data_dir;
+    if Identity::read(data).map_err(EnterError::from)?.is_some() {
+        return Ok(false);
     }
-}
-
-/// A life of the crawl, as the mover has to do with it.
-fn life(node: &Arc<Node>, runtime: &tokio::runtime::Handle) -> Life {
-    let share = node.crawl.share.clone();
-    let held = share.as_ref().map(|share| share.held.clone());
-    let (resting, copied, looked, runtime) =
-        (Arc::downgrade(node), Arc::downgrade(node), Arc::downgrade(node), runtime.clone());
-    let rest = move || _ = resting.upgrade().map(|node| node.stop_with(Stop::Moves));
-    let copy = move || {
-        if let Some(node) = copied.upgrade() {
-            runtime.spawn(super::checkpoint::create(node, false)); // what comes of it is told; one that is being made will do
-        }
-    };
-    let follow = move |map: &Map| _ = share.as_ref().map(|share| share.follow(map));
-    let is_handed = move || looked.upgrade().is_some_and(|node| is_handed(&node).unwrap_or_default());
-    Life {
-        held,
-        missing: PartitionSet::none(),
-        rest: Box::new(rest),
-        copy: Box::new(copy),
-        follow: Box::new(follow),
-        is_handed: Box::new(is_handed),
+    open::settle_restore(settings, at.faults)?;
+    let mut settings = settings.clone();
+    share_out(&mut settings).map_err(super::StartError::from)?;
+    let (storage, _) = open::open_storage(&settings, at.faults, None).map_err(super::StartError::from)?;
+    let begun = read::meta::<RunState>(&*storage, ())
+        .map(|run| run.is_some() || Share::load(&*storage).is_ok_and(|share| share.is_some()));
+    storage.close();
+    let is_unbegun = !begun.map_err(super::StartError::from)?;
+    if is_unbegun {
+        folder::clear(data)?;
     }
-}
-
-/// Whether no row is kept for others, and none waits to be taken in, whose links may be others' too.
-fn is_handed(node: &Node) -> Result<bool, StorageError> {
-    let handed = read::meta::<Handed>(&*node.storage, ())?.unwrap_or_default();
-    let waits = match &node.crawl.share {
-        Some(share) => next_to(&*node.storage, share, &[])?.is_some(),
-        None => false,
-    };
-    Ok(!waits && handed.out.values().all(|of| of.rows == 0))
-}
-
-/// The member's part of the store.
-struct Objects {
-    store: Target,
-    endpoint: Option<String>,
-}
-
-impl Stock for Objects {
-    fn remove(&self, object: &str) {
-        let place = self.store.open(self.endpoint.as_deref());
-        if let Err(e) = place.map_err(PartError::from).and_then(|place| parcels::remove(&*place, object)) {
-            log::warn!("object of partitions that came is left in the store: object={object} error={e}");
-        }
-    }
-
-    fn keep_map(&self, map: &Map) {
-        if let Err(e) = keep_map(&self.store, self.endpoint.as_deref(), &map.text()) {
-            log::warn!(
-                "map not kept in the store, an engine that loses everything would not be known by it: error={e}"
-            );
-        }
-    }
+    Ok(is_unbegun)
 }
 
 fn no_such(who: &Who) -> EnterError {
@@ -469,40 +462,6 @@ fn kept_map(settings: &Settings) -> Option<Map> {
     let read = store(settings).and_then(|store| read_map(&store, endpoint(settings)));
     let text = read.inspect_err(|e| log::warn!("store cannot be asked for its map: error={e}")).ok()??;
     Map::read(&text).inspect_err(|e| log::warn!("the store keeps a map that is none: error={e}")).ok()
-}
-
-/// What a checkpoint has that others wait for still.
-fn waited_for(mut whole: Whole, node: &Node, map: Option<&Map>) -> Whole {
-    let (Some(share), Some(map)) = (&node.crawl.share, map) else { return whole };
-    let (hands, settles) = (share.held.hands_over(map, share.own), share.held.settles(map, share.own));
-    whole.gone.retain(|partition, _| hands.contains_key(&Partition(*partition)));
-    whole.came.retain(|partition, _| settles.contains_key(&Partition(*partition)));
-    whole
-}
-
-/// What is said of a crawl with each beat.
-fn facts(node: &Node, ways: &Ways) -> Facts {
-    let (links_out, links_in) = ways.links();
-    let map = node.member.get().and_then(|member| member.map());
-    let counts = counts(node);
-    let shelf = super::checkpoint::shelf(node);
-    let names = shelf.names().unwrap_or_default();
-    let copied = names.iter().rev().find(|name| shelf.copied(name).is_some());
-    let made = copied.and_then(|name| shelf.find(Some(name)).ok());
-    Facts {
-        pages: counts.pages_stored,
-        bytes: counts.bytes,
-        failures: counts.errors,
-        waiting: counts.waiting,
-        checkpoint: made.as_ref().map(|made| made.name.clone()),
-        checkpoint_ms: made.as_ref().map(|made| made.ts_ms),
-        admin: node.crawl.rules.settings.admin_listen.map(|at| at.to_string()),
-        outbox: node.crawl.share.as_ref().map(|share| ways.waits(node, share)).unwrap_or_default(),
-        links_out,
-        links_in,
-        map: map.as_ref().map_or(0, |map| map.version),
-        whole: made.and_then(|made| made.member).map(|whole| waited_for(whole, node, map.as_ref())).unwrap_or_default(),
-    }
 }
 
 fn destination(settings: &Settings) -> Destination {

@@ -3,6 +3,7 @@
 //!
 //! A member that starts after the end takes that back as soon as it has something to do; one that has nothing ends after a while.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ const ASKED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 const STAYS: Duration = Duration::from_secs(30);
 /// A member whose last beat is so many parts of its lease old is told as one that is not heard of.
 const UNHEARD: u64 = 20;
+/// A member whose last beat is so many parts of its lease old is missing.
+const SILENT: u64 = 9;
 /// Members of which is told what is waited for.
 const TOLD: usize = 5;
 
@@ -115,6 +118,8 @@ struct Work {
     asked: Option<Stopwatch>,
     /// When all are asked again, after that.
     rest: Duration,
+    /// Other members that are away, or not heard of.
+    missing: BTreeSet<String>,
     /// Who did not answer, and why.
     away: Option<(String, String)>,
 }
@@ -122,7 +127,18 @@ struct Work {
 impl Work {
     fn new(node: Arc<Node>, who: Who, outgoing: OutgoingNow) -> Self {
         let (asker, began) = (Asker::new(&who.name), Stopwatch::start());
-        Self { node, who, outgoing, asker, began, found: None, asked: None, rest: ASKED[0], away: None }
+        Self {
+            node,
+            who,
+            outgoing,
+            asker,
+            began,
+            found: None,
+            asked: None,
+            rest: ASKED[0],
+            missing: BTreeSet::new(),
+            away: None,
+        }
     }
 
     fn run(mut self, watcher: &Watcher, ending: &Ending) {
@@ -136,6 +152,7 @@ impl Work {
     fn look(&mut self, known: &Known) {
         let Some((map, _)) = &known.map else { return };
         let is_alone = map.members.len() == 1;
+        self.tell_missing(known);
         let is_busy = matches!(self.still(), Some(Still::Busy | Still::For(_)));
         // Links that one who is away does not take are no work of this member's.
         let has_work = !matches!(self.still_with(true), Some(Still::Done));
@@ -151,6 +168,28 @@ impl Work {
                 self.ask(known);
             }
         }
+    }
+
+    /// Tells once who is not there any more, and who is again.
+    fn tell_missing(&mut self, known: &Known) {
+        let missing = missing(known, &self.who.name, self.now());
+        if missing == self.missing {
+            return;
+        }
+        for name in missing.difference(&self.missing) {
+            log::warn!(
+                "member is away or not heard of, its hosts wait and links for it are kept: member={name}; see `lycosa ctl nodes`"
+            );
+        }
+        self.missing.difference(&missing).for_each(|name| log::info!("member is heard of again: member={name}"));
+        self.node.telemetry.metrics.members_missing(missing.len());
+        self.missing = missing;
+    }
+
+    /// The date by the engine's clock, as beats have it.
+    fn now(&self) -> UnixMillis {
+        let ahead = self.who.engine.state().clock.map_or(0, |gap| gap.ahead);
+        UnixMillis(Clock::real().date().0.saturating_add_signed(ahead))
     }
 
     /// How it stands; none before its first look.
@@ -202,9 +241,7 @@ impl Work {
 
     /// In words, what of the others is waited for.
     fn waits_for(&self, known: &Known) -> String {
-        let ahead = self.who.engine.state().clock.map_or(0, |gap| gap.ahead);
-        let now = UnixMillis(Clock::real().date().0.saturating_add_signed(ahead));
-        let mut told = waits(known, &self.who.name, now);
+        let mut told = waits(known, &self.who.name, self.now());
         if let Some((name, why)) = self.away.as_ref().filter(|(name, _)| !told.iter().any(|(of, _)| of == name)) {
             told.push((name.clone(), format!("{name} does not answer ({why})")));
         }
@@ -235,6 +272,21 @@ fn spent(known: &Known, me: &str) -> Spent {
 fn others<'k>(known: &'k Known, me: &'k str) -> impl Iterator<Item = &'k str> {
     let members = known.map.iter().flat_map(|(map, _)| &map.members);
     members.map(|member| member.name.as_str()).filter(move |name| *name != me)
+}
+
+/// Other members that are away, or have not been heard of for long; who was stopped, or is done, is not missed.
+fn missing(known: &Known, me: &str, now: UnixMillis) -> BTreeSet<String> {
+    let is_missing = |name: &&str| {
+        known.beats.get(*name).is_some_and(|beat| match beat.state {
+            MemberState::Away => true,
+            MemberState::Running | MemberState::Restoring => {
+                let age = now.since(known.heard.get(*name).copied().unwrap_or_default());
+                age.as_millis() > u128::from(beat.lease_ms / SILENT)
+            }
+            _ => false,
+        })
+    };
+    others(known, me).filter(is_missing).map(str::to_owned).collect()
 }
 
 /// What is waited for of each of the others, by name, where their beats say it.
@@ -447,7 +499,7 @@ mod tests {
         let beats: BTreeMap<String, Beat> = beats.into_iter().map(|(name, beat)| (name.to_owned(), beat)).collect();
         let heard = beats.keys().map(|name| (name.clone(), UnixMillis(now.0 - 1_000))).collect();
         let state = Some((CrawlState::default(), 1));
-        let mut known = Known { map: Some((map, 1)), beats, heard, state, told: 1 };
+        let mut known = Known { map: Some((map, 1)), beats, heard, state, told: 1, ..Known::default() };
         let told = |known: &Known| waits(known, "n1", now).into_iter().map(|(_, words)| words).collect::<Vec<_>>();
         let [n2, n5, n6] = ["n2 has 12 URLs waiting", "n5 has links for n1", "n6 was not heard of"];
         assert_eq!(told(&known), [n2, "n3 is away since 2026-11-30T21:59:59.000Z", n5, n6]);

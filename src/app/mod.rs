@@ -1,5 +1,7 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
+#[cfg(feature = "cluster")]
+mod agreed;
 mod build;
 mod call;
 mod checkpoint;
@@ -20,6 +22,8 @@ mod handing;
 mod holds;
 #[cfg(feature = "search")]
 mod index;
+#[cfg(feature = "cluster")]
+mod life;
 mod memory;
 #[cfg(all(feature = "cluster", feature = "rocksdb"))]
 mod moves;
@@ -38,6 +42,8 @@ mod sinks;
 mod taking;
 mod threads;
 mod time;
+#[cfg(feature = "cluster")]
+mod together;
 mod uploads;
 mod watch;
 mod webhooks;

@@ -127,6 +127,10 @@ struct Process {
     member: RefCell<Option<Member>>,
 }
 
+/// A checkpoint that is being made is waited for so long before the next life of the crawl.
+const CHECKPOINT: std::time::Duration = std::time::Duration::from_secs(3);
+const SHORT: std::time::Duration = std::time::Duration::from_millis(20);
+
 /// What a run came to.
 #[derive(Debug)]
 pub enum Ended {
@@ -242,7 +246,7 @@ impl Process {
     fn rest(&self, settings: &Settings) -> Result<bool, RunError> {
         let mut member = self.member.borrow_mut();
         let Some(member) = member.as_mut() else { return Ok(false) };
-        if !member.is_in() {
+        while !member.is_in() {
             open::settle_restore(settings, &self.faults)?;
             let mut settings = settings.clone();
             share_out(&mut settings).map_err(StartError::from)?;
@@ -253,7 +257,10 @@ impl Process {
                 return Err(EnterError::InParts.into());
             }
             drop(closing);
-            member.enter(seed, &settings, &self.at())?;
+            match member.enter(seed, &settings, &self.at()) {
+                Err(RunError::Member(EnterError::Seed { .. })) if member.gives_way(&settings, &self.at())? => {}
+                entered => entered?,
+            }
         }
         member.rest(settings, &self.at())
     }
@@ -329,7 +336,7 @@ impl Process {
         let taker = Taker::start(&node)?;
         #[cfg(feature = "cluster")]
         let together = match &*self.member.borrow() {
-            Some(member) => Some(member.together(&node, taker.inbox())?),
+            Some(member) => Some(member.together(&node, taker.inbox(), self.runtime.handle())?),
             None => None,
         };
         let sinks = Sinks::start(&node)?;
@@ -350,7 +357,7 @@ impl Process {
         }
         creditor.finish();
         #[cfg(feature = "cluster")]
-        together.into_iter().for_each(super::cluster::Together::finish);
+        together.into_iter().for_each(super::together::Together::finish);
         taker.finish();
         let clean = running.shutdown_after(patience(&node, &why), move || sinks.finish());
         #[cfg(feature = "search")]
@@ -365,6 +372,13 @@ impl Process {
         }
         let checkpoints = node.checkpoints.clone();
         still.push(Box::new(move || checkpoints.available_permits() > 0));
+        if why == Stop::Moves {
+            // The next life would sweep away what is being made.
+            let began = Stopwatch::start();
+            while node.checkpoints.available_permits() == 0 && began.elapsed() < CHECKPOINT {
+                std::thread::sleep(SHORT);
+            }
+        }
         let why = node.stop.borrow().clone().unwrap_or(why); // it may be ended for good by now
         webhooks.into_iter().for_each(|webhooks| webhooks.finish(&node, &why));
         heeding.abort();

@@ -114,6 +114,7 @@ fn look(
     let (data, warc_dir) = (store.data_dir.clone(), node.crawl.rules.settings.warc_dir());
     let uploads = Uploads { data, warc_dir, place: &**place, delete: store.delete_uploaded };
     for file in uploads.due()? {
+        node.crawl.rules.settings.has_store()?;
         if leave.load(Ordering::Acquire) {
             return Ok(());
         }

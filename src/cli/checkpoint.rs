@@ -69,7 +69,7 @@ fn carry_out(
             let (config, json) = (args.at_rest.config.clone(), args.at_rest.json);
             let folder = Some(settings.store.data_dir.clone());
             let command = CtlCommand::Checkpoint;
-            let crawl = CtlArgs { admin, token_file, config, timeout: None, json, folder, command };
+            let crawl = CtlArgs { admin, token_file, config, node: None, timeout: None, json, folder, command };
             made(args, settings, &crawl, faults, out)
         }
         CheckpointCommand::List => list(args, settings, out),

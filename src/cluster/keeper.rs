@@ -228,7 +228,13 @@ impl Keeper {
         if !matches!(error, EngineError::Conflict { .. }) {
             self.is_away(&error);
         }
-        let Ok(found) = read_beat(&*who.engine, &key) else { return false };
+        let found = match read_beat(&*who.engine, &key) {
+            Ok(found) => found,
+            Err(error) => {
+                self.is_away(&error);
+                return false;
+            }
+        };
         let now = since_boot();
         match self.lease.found(&found, sent, now) {
             Standing::Held => found.is_none() && self.emptied(&who),

@@ -9,7 +9,8 @@ use crossbeam_channel::{Sender, bounded, select};
 
 use super::ending::CrawlState;
 use super::engine::{Change, EngineError, Entry, Shared as Engine};
-use super::{MAP, STATE};
+use super::register::Register;
+use super::{MAP, SETTINGS, STATE};
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::domain::cluster::lease::Beat;
@@ -26,6 +27,8 @@ pub struct Known {
     pub heard: BTreeMap<String, UnixMillis>,
     /// Whether the crawl has come to its end, and the revision of that; none while nothing is said of it.
     pub state: Option<(CrawlState, u64)>,
+    /// The settings that hold for all; none when the engine has none.
+    pub settings: Option<Register>,
     /// Counts what was told.
     pub told: u64,
 }
@@ -51,6 +54,7 @@ impl Known {
             Change::Written(entry) => self.take(entry),
             Change::Removed { key, .. } if key == MAP => self.map = None,
             Change::Removed { key, .. } if key == STATE => self.state = None,
+            Change::Removed { key, .. } if key == SETTINGS => self.settings = None,
             Change::Removed { key, .. } => {
                 if let Some(name) = key.strip_prefix("node.") {
                     self.beats.remove(name);
@@ -71,6 +75,11 @@ impl Known {
         } else if entry.key == STATE {
             match serde_json::from_slice(&entry.value) {
                 Ok(state) => self.state = Some((state, entry.revision)),
+                Err(e) => unreadable(e.to_string()),
+            }
+        } else if entry.key == SETTINGS {
+            match serde_json::from_slice(&entry.value) {
+                Ok(settings) => self.settings = Some(settings),
                 Err(e) => unreadable(e.to_string()),
             }
         } else if let Some(name) = entry.key.strip_prefix("node.") {

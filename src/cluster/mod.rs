@@ -12,9 +12,10 @@
 //! | [`mover`] | the thread that has partitions go where they should be |
 //! | [`asking`] | questions of one member to another |
 //! | [`ending`] | how it is found that the crawl is over |
+//! | [`register`] | settings that hold for all |
 //! | [`nodes`] | the members as people see them |
 //!
-//! Keys of the engine: `map`, `state` (that the crawl has come to its end), `node.NAME` (a member's beat), `spare.NAME` (that of who waits).
+//! Keys of the engine: `map`, `state` (that the crawl has come to its end), `settings` (those changed while it runs), `node.NAME` (a member's beat), `spare.NAME` (that of who waits).
 
 pub mod asking;
 pub mod ending;
@@ -26,6 +27,7 @@ pub mod known;
 pub mod links;
 pub mod mover;
 pub mod nodes;
+pub mod register;
 pub mod standby;
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,8 @@ use crate::domain::cluster::lease::{Beat, Facts, Found, MemberState};
 const MAP: &str = "map";
 /// The key of the crawl's state.
 const STATE: &str = "state";
+/// The key of the settings that hold for all.
+const SETTINGS: &str = "settings";
 
 /// Who speaks to the engine, and for which folder.
 #[derive(Clone)]

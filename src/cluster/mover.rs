@@ -23,6 +23,8 @@ use crate::domain::partition::{Partition, PartitionSet};
 
 /// How often it looks when nothing is told.
 const LOOK: Duration = Duration::from_secs(1);
+/// What is nowhere is looked for again after that, and after twice as long each time, up to so long.
+const MISSING: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(3_600)];
 /// Rest between two checkpoints that it asks for.
 const AGAIN: Duration = Duration::from_secs(20);
 
@@ -30,7 +32,7 @@ const AGAIN: Duration = Duration::from_secs(20);
 pub struct Life {
     /// What its folder has; none of one that has everything, and knows of no other member.
     pub held: Option<Held>,
-    /// What it has looked for in vain: it does not rest for that again.
+    /// What it has looked for in vain: it does not rest for that again at once.
     pub missing: PartitionSet,
     /// Ends it, so that what the map asks for is done at rest.
     pub rest: Box<dyn Fn() + Send>,
@@ -73,6 +75,7 @@ impl Mover {
             written: 0,
             copied: None,
             still: BTreeMap::new(),
+            missing: None,
             removing: BTreeSet::new(),
         };
         let thread = std::thread::Builder::new().name("mover".into()).spawn(move || work.run(&ended))?;
@@ -105,6 +108,8 @@ struct Work {
     copied: Option<Duration>,
     /// While the engine has no map: the beats of those that the folder's does not know, and since when they stand still.
     still: BTreeMap<String, (u64, Duration)>,
+    /// Since when something is missing, and how long it is not looked for.
+    missing: Option<(Duration, Duration)>,
     /// Objects that go once the map does not name them.
     removing: BTreeSet<String>,
 }
@@ -154,16 +159,33 @@ impl Work {
         let life = lock(&life);
         let Some(life) = life.as_ref() else { return Ok(()) };
         (life.follow)(map);
+        let is_missed = life.held.as_ref().is_some_and(|held| asks_for_rest(held, &PartitionSet::none(), map, me));
+        let looks_again = self.looks_again(is_missed && !life.missing.is_empty());
         match &life.held {
             None if map.members.len() > 1 => (life.rest)(),
             None => {}
-            Some(held) if asks_for_rest(held, &life.missing, map, me) => (life.rest)(),
+            Some(held) if looks_again || asks_for_rest(held, &life.missing, map, me) => (life.rest)(),
             Some(held) if revision >= self.written && !self.member.fence().is_over() => {
                 self.change(known, (map, revision), me, (life, held))?;
             }
             Some(_) => {}
         }
         Ok(())
+    }
+
+    /// Whether what is missing is to be looked for again: the store may have been away, and come back.
+    fn looks_again(&mut self, is_missing: bool) -> bool {
+        if !is_missing {
+            self.missing = None;
+            return false;
+        }
+        let now = since_boot();
+        let (since, patience) = *self.missing.get_or_insert((now, MISSING[0]));
+        let looks = now.saturating_sub(since) >= patience;
+        if looks {
+            self.missing = Some((now, (patience * 2).min(MISSING[1])));
+        }
+        looks
     }
 
     /// Makes the next version of the map, if its turn has come.
@@ -199,10 +221,15 @@ impl Work {
         }
         let lives = |id: MemberId| known.beat_of(id).is_some_and(|beat| beat.state == MemberState::Running);
         let wanted = map.to_take(me, &held.owned, lives);
-        match wanted.is_empty() {
-            true => Ok(()),
-            false => self.write("begun", wanted.len(), map.begun(&wanted, me), revision),
+        if wanted.is_empty() {
+            return Ok(());
         }
+        // Without a copy of its own nobody could take its place, and have what came.
+        if known.beats.get(&self.member.who().name).is_none_or(|beat| beat.facts.checkpoint.is_none()) {
+            self.ask_for_copy(life);
+            return Ok(());
+        }
+        self.write("begun", wanted.len(), map.begun(&wanted, me), revision)
     }
 
     /// The last steps of who leaves: when nothing is its own any more, and everything it found is covered.

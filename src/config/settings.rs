@@ -10,7 +10,7 @@ use super::file::FileForm;
 use super::layers::Layers;
 use super::sections::{DepthLimit, SINKS};
 use crate::domain::scope::ScopeMode;
-use crate::recovery::checkpoint::{Target, layout};
+use crate::recovery::checkpoint::{CheckpointError, Target, layout};
 
 /// How many links are followed where the scope is wider than chosen hosts and folders and nothing is said.
 const DEPTH_OF_WIDE_SCOPES: u16 = 20;
@@ -103,6 +103,17 @@ impl Settings {
         let store = self.cluster.store.as_ref().and_then(|store| Target::parse(store).ok());
         let own = store.map(|store| store.below(&self.member()).to_string());
         own.or_else(|| self.checkpoint.upload.clone())
+    }
+
+    /// Whether the store of several machines is there, before anything is put into it.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn has_store(&self) -> Result<(), CheckpointError> {
+        match self.cluster.store.as_deref().map(Target::parse) {
+            Some(store) if self.is_member() => store?.is_store(),
+            _ => Ok(()),
+        }
     }
 
     /// How often a checkpoint is made; never when zero.

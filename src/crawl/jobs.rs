@@ -76,6 +76,21 @@ pub struct JobView {
     /// What it found, when it is done.
     #[schema(value_type = Object, nullable)]
     pub result: Value,
+    /// The member that does it, of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// The jobs that other members began by the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<JobElsewhere>,
+}
+
+/// A job of another member.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobElsewhere {
+    /// The member.
+    pub node: String,
+    /// The number of the job there.
+    pub id: u64,
 }
 
 /// The jobs of one node.
@@ -146,6 +161,8 @@ impl Job {
             ended: end.as_ref().map(|e| e.at),
             error,
             result,
+            node: None,
+            others: Vec::new(),
         }
     }
 }

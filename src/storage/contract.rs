@@ -293,21 +293,25 @@ fn a_batch_knows_its_size() {
 
 fn a_range_is_cleared_and_what_stands_before_and_behind_it_stays(storage: &dyn Storage) {
     let key = |partition: u16, n: u16| [partition.to_be_bytes(), n.to_be_bytes()].concat();
-    let mut batch = Batch::new();
-    for (partition, n) in (0..6).flat_map(|partition| (0..700).map(move |n| (partition, n))) {
-        batch.put_raw(Family::Seen, key(partition, n), vec![7; 40]);
+    // Few rows, and more than are removed one by one.
+    for rows in [700_u16, 4_000] {
+        let mut batch = Batch::new();
+        for (partition, n) in (0..6).flat_map(|partition| (0..rows).map(move |n| (partition, n))) {
+            batch.put_raw(Family::Seen, key(partition, n), vec![7; 40]);
+        }
+        batch.put_raw(Family::Queue, key(3, 1), vec![1]);
+        storage.write(&batch).unwrap();
+        storage.flush().unwrap();
+        let before = storage.sequence();
+        let range = KeyRange { from: 2_u16.to_be_bytes().to_vec(), until: 5_u16.to_be_bytes().to_vec() };
+        for _ in 0..2 {
+            storage.clear(Family::Seen, &range).unwrap();
+            let left = storage.scan(Family::Seen, &[], &[], usize::MAX).unwrap();
+            let partitions: Vec<u8> = left.iter().map(|(key, _)| key[1]).collect();
+            let of = |partition: u8| vec![partition; usize::from(rows)];
+            assert_eq!(partitions, [of(0), of(1), of(5)].concat());
+        }
+        assert!(storage.sequence() > before, "a filter of the time before must not be believed");
+        assert_eq!(storage.scan(Family::Queue, &[], &[], 9).unwrap().len(), 1);
     }
-    batch.put_raw(Family::Queue, key(3, 1), vec![1]);
-    storage.write(&batch).unwrap();
-    storage.flush().unwrap();
-    let before = storage.sequence();
-    let range = KeyRange { from: 2_u16.to_be_bytes().to_vec(), until: 5_u16.to_be_bytes().to_vec() };
-    for _ in 0..2 {
-        storage.clear(Family::Seen, &range).unwrap();
-        let left = storage.scan(Family::Seen, &[], &[], usize::MAX).unwrap();
-        let partitions: Vec<u8> = left.iter().map(|(key, _)| key[1]).collect();
-        assert_eq!(partitions, [[0; 700], [1; 700], [5; 700]].concat());
-    }
-    assert!(storage.sequence() > before, "a filter of the time before must not be believed");
-    assert_eq!(storage.scan(Family::Queue, &[], &[], 9).unwrap().len(), 1);
 }

@@ -103,6 +103,19 @@ pub fn find(dir: &Path) -> Result<Option<PathBuf>, StorageError> {
     Ok(database.join("CURRENT").exists().then_some(database)) // a first start may have been killed before there was one
 }
 
+/// Takes away what the first opening of an empty folder made of it: the database, in which there must be nothing, and the marker.
+///
+/// # Errors
+/// The system's.
+pub fn clear(dir: &Path) -> io::Result<()> {
+    let gone = |removed: io::Result<()>| match removed {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    };
+    gone(fs::remove_dir_all(dir.join(DATABASE)))?;
+    gone(fs::remove_file(dir.join(MARKER)))
+}
+
 fn failed(path: &Path, source: io::Error) -> StorageError {
     StorageError::Folder { path: path.into(), source }
 }

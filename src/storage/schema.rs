@@ -1,7 +1,7 @@
 //! All column families in one list, and the version of what is on disk.
 
 /// The version of keys and values on disk. A data folder of another version is refused, never guessed at.
-pub const FORMAT_VERSION: u32 = 12;
+pub const FORMAT_VERSION: u32 = 13;
 
 /// Declares the families with their name on disk and what they hold.
 macro_rules! families {

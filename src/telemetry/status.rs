@@ -93,6 +93,12 @@ pub struct StatusSnapshot {
     /// Which member of a crawl in parts this is; none when it has the whole crawl.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<MemberView>,
+    /// The members whose counts these are, added up; none when they are those of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+    /// Members that did not answer, and whose counts are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Requests in flight.
     pub in_flight: u64,
     /// Page permits withheld because memory is short.

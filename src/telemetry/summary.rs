@@ -49,7 +49,13 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     }));
     if let Some(member) = &s.member {
         rows.push(("member".to_owned(), format!("{}, with {} of 1024 partitions", member.name, member.partitions)));
-        rows.extend(member.outbox.iter().map(|out| {
+        if !s.members.is_empty() {
+            let of = s.members.join(", ");
+            let without =
+                if s.missing.is_empty() { String::new() } else { format!("; without {}", s.missing.join(", ")) };
+            rows.push(("counts of".to_owned(), format!("{of}{without}")));
+        }
+        rows.extend(member.outbox.iter().filter(|out| out.rows > 0).map(|out| {
             let kept = format!("{} in {} rows ({})", out.links, out.rows, human_size(out.bytes));
             (format!("  links for {}", out.to), kept)
         }));

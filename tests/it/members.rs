@@ -1,12 +1,13 @@
 //! Several members crawl one web: the real program, a real engine, the web's log of requests as the judge.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::checkpoint::{admin, run};
+use crate::checkpoint::{Said, admin, run};
 use crate::sandbox::{Daemon, until};
 use crate::standby::{Cluster, ended, nodes, until_said};
 use crate::support::audit::{Manners, check_manners};
@@ -162,4 +163,118 @@ fn an_engine_that_loses_everything_gets_the_newest_map_back_and_nothing_is_lost(
     ended(&mut second, 0);
     assert_whole(&mut cluster, &["one", "two"]);
     assert_eq!(fetched_again(&cluster), 0);
+}
+
+/// What a command says at each of these members, which must be the same.
+fn said_by_all(members: &[&Daemon], command: &[&str]) -> String {
+    let mut said = members.iter().map(|daemon| {
+        let at = admin(daemon);
+        let mut words: Vec<&dyn AsRef<OsStr>> = vec![&"ctl"];
+        words.extend(command.iter().map(|word| word as &dyn AsRef<OsStr>));
+        words.extend::<[&dyn AsRef<OsStr>; 2]>([&"--admin", &at]);
+        // Between two lives of a crawl nobody may answer for a moment, and the others are answered without it.
+        let rests = |said: &Said| {
+            said.text.contains("waits for partitions")
+                || said.text.contains("not answer")
+                || said.text.contains("nobody answers")
+        };
+        let answered = || Some(run(&words, None)).filter(|said| !rests(said));
+        until("an answer", answered, || daemon.log()).done()
+    });
+    let first = said.next().unwrap();
+    said.for_each(|other| assert_eq!(other, first, "{command:?}"));
+    first
+}
+
+/// The status that a member tells, of all or of the one that is named.
+fn status_of(daemon: &Daemon, node: &[&str]) -> Value {
+    serde_json::from_str(&said_by_all(&[daemon], &[&["status", "--json"], node].concat())).unwrap()
+}
+
+#[test]
+fn whichever_member_is_asked_answers_for_all_of_them() {
+    let Some(mut cluster) = Cluster::new(8, 1) else { return };
+    let mut first = cluster.start("one", "n1", &[]);
+    until_said(&first, "crawl begins");
+    let mut second = cluster.start("two", "n2", &[]);
+    let mut third = cluster.start("three", "n3", &[]);
+    until_shared(&third, &["n1", "n2", "n3"]);
+    let all = [&first, &second, &third];
+    // An order for all, whoever is asked: nothing changes any more.
+    said_by_all(&[&second], &["pause"]);
+    let still = || all.iter().all(|daemon| status_of(daemon, &[])["in_flight"] == 0).then_some(());
+    until("no request in flight", still, || status_of(&first, &[]).to_string());
+    let own = |daemon: &Daemon, name: &str| status_of(daemon, &["--node", name]);
+    let of_all = status_of(&third, &[]);
+    for field in ["discovered", "waiting", "done", "pages_stored"] {
+        let parts: u64 = ["n1", "n2", "n3"].iter().map(|name| own(&first, name)[field].as_u64().unwrap()).sum();
+        assert_eq!(of_all[field].as_u64().unwrap(), parts, "{field}");
+    }
+    assert_eq!(of_all["state"], "paused");
+    let mut members: Vec<&str> = of_all["members"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    members.sort_unstable(); // the one that is asked is named first
+    assert_eq!(members, ["n1", "n2", "n3"]);
+    // Lists, member after member, a page at a time. Where a host stands changes still.
+    let names = |text: &str| -> BTreeSet<String> {
+        let page: Value = serde_json::from_str(text).unwrap();
+        page["items"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let hosts = said_by_all(&[&first], &["hosts", "--json"]);
+    assert!(names(&hosts).len() > 4, "{hosts}");
+    for daemon in &all {
+        assert_eq!(names(&said_by_all(&[daemon], &["hosts", "--json"])), names(&hosts));
+    }
+    let (mut paged, mut cursor) = (BTreeSet::new(), None::<String>);
+    loop {
+        let mut command = vec!["hosts", "--limit", "1", "--json"];
+        command.extend(cursor.iter().flat_map(|cursor| ["--cursor", cursor.as_str()]));
+        let page = said_by_all(&[&third], &command);
+        assert!(names(&page).iter().all(|name| paged.insert(name.clone())), "{page} again");
+        let page: Value = serde_json::from_str(&page).unwrap();
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = Some(next.to_owned());
+    }
+    assert_eq!(paged, names(&hosts));
+    for command in [
+        &["report", "statuses"][..],
+        &["report", "types"],
+        &["report", "seeds"],
+        &["urls", "rejected", "--json"],
+        &["urls", "failed", "--json"],
+    ] {
+        said_by_all(&all, command);
+    }
+    // What is of a host, by its owner; an order to it as well.
+    for host in names(&hosts).iter().take(4) {
+        said_by_all(&[&first], &["host", host, "pause"]);
+        for daemon in &all {
+            let told = said_by_all(&[daemon], &["host", host]);
+            assert!(told.contains("paused"), "{told}");
+            let why = said_by_all(&[daemon], &["explain", &format!("http://{host}/")]);
+            assert!(why.contains(host.as_str()) && !why.contains("belongs to member"), "{why}");
+        }
+        said_by_all(&[&second], &["host", host, "resume"]);
+    }
+    // Settings hold for all, also for one that was away.
+    third.signal(Signal::SIGKILL);
+    third.wait();
+    let set = run(&[&"ctl", &"set", &"crawl.max_pages=100000", &"--admin", &admin(&second)], None).done();
+    assert!(set.contains("note: n3 did not answer"), "{set}");
+    let setting = |daemon: &Daemon| {
+        let all: Value = serde_json::from_str(&said_by_all(&[daemon], &["settings", "--json"])).unwrap();
+        all["settings"].as_array().unwrap().iter().find(|row| row["key"] == "crawl.max_pages").unwrap()["value"].clone()
+    };
+    assert_eq!([setting(&first), setting(&second)], [100_000, 100_000]);
+    let third_again = cluster.start("three", "n3", &[]);
+    let has = || (setting(&third_again) == 100_000).then_some(());
+    until("the setting at the one that was away", has, || third_again.log());
+    said_by_all(&[&first], &["undo"]);
+    assert_ne!(setting(&second), 100_000);
+    assert_ne!(setting(&third_again), 100_000);
+    let mut third = third_again;
+    said_by_all(&[&third], &["resume"]);
+    for daemon in [&mut first, &mut second, &mut third] {
+        ended(daemon, 0);
+    }
+    assert_whole(&mut cluster, &["one", "two", "three"]);
 }

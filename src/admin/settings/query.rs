@@ -32,7 +32,7 @@ pub(super) fn settings(node: &Node) -> Result<SettingsView, ControlError> {
     let mut settings: Vec<SettingView> =
         in_force.filter(|shown| shown.key != "host").map(|shown| view(shown, &mut built_in)).collect();
     settings.extend(live.settings.host.iter().map(|host| host_view(&live, host)));
-    Ok(SettingsView { generation: live.generation, settings })
+    Ok(SettingsView { generation: live.generation, agreed: live::stored(node)?.register, settings })
 }
 
 /// Changes settings; answers when that is committed.

@@ -13,6 +13,9 @@ pub use crate::crawl::live::views::{ChangedView, TrialExample, TrialPart, TrialV
 pub struct SettingsView {
     /// The number of the rules in force; each change makes a new one.
     pub generation: u32,
+    /// Number of the last change that holds for all members; 0 in a crawl on one machine.
+    #[serde(default)]
+    pub agreed: u64,
     /// Every key, in the order of the sections.
     pub settings: Vec<SettingView>,
 }
@@ -41,7 +44,7 @@ pub struct ChangeView {
     /// When, milliseconds since 1970.
     #[schema(value_type = u64)]
     pub at: UnixMillis,
-    /// `admin` (over HTTP), `reload` (SIGHUP), or `start`: a flag of the command line took back limits set over HTTP.
+    /// `admin` (over HTTP), `admin@NAME` (the same, at that member), `reload` (SIGHUP), or `start`: a flag of the command line took back limits set over HTTP.
     pub by: String,
     /// The generation whose change it took back.
     pub undoes: Option<u32>,

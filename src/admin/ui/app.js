@@ -108,8 +108,10 @@ async function look() {
 }
 
 function gone(error) {
-  const why = error instanceof Refused ? `It says: ${error.message}.` : "It has ended, or cannot be reached.";
-  say($("gone"), `The daemon does not answer. ${why} This page tries again by itself.`);
+  const words = error instanceof Refused
+    ? error.status === 503 ? `The daemon does not crawl at this moment: ${error.message}.` : `The daemon does not answer. It says: ${error.message}.`
+    : "The daemon does not answer. It has ended, or cannot be reached.";
+  say($("gone"), `${words} This page tries again by itself.`);
   show($("gone"), true);
   show($("idle"), false);
   showState("out_of_reach");

@@ -11,10 +11,14 @@ const shown = table(COLUMNS);
 let there = false;
 
 /** Shows the panel where there is an engine. */
-export function showMachines({ member }) {
+export function showMachines({ member, members, missing = [] }) {
   there = member?.lease_seconds !== undefined;
   show($("machines"), there);
-  if (there) say($("machines-lease"), `requests may be sent for ${span(member.lease_seconds)} without another word from the engine`);
+  if (!there) return;
+  const counted = members ? `; the figures of this page are those of ${members.join(", ")} together` : "";
+  const without = missing.length > 0 ? `, without ${missing.join(", ")}, who did not answer` : "";
+  say($("machines-lease"), `${member.name} may send requests for ${span(member.lease_seconds)} without another word from the engine${counted}${without}`);
+  $("machines-lease").classList.toggle("bad", missing.length > 0);
 }
 
 /** The partitions as one line, a piece for each machine; those on their way are paler. */

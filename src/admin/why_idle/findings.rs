@@ -12,7 +12,7 @@ use crate::base::clock::Jump;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::base::units::{counted, roughly};
-use crate::crawl::node::Node;
+use crate::crawl::node::{Node, Stop};
 use crate::crawl::stats::{ActorStats, Life};
 use crate::crawl::together::Standing;
 use crate::domain::fingerprint::HostKey;
@@ -38,7 +38,7 @@ const LATE: Duration = Duration::from_secs(1);
 const LATELY: Duration = Duration::from_secs(3_600);
 
 fn finding(code: IdleCode, sentence: impl Into<String>, advice: &str) -> Finding {
-    Finding { code, sentence: sentence.into(), advice: advice.to_owned(), until_ms: None }
+    Finding { code, sentence: sentence.into(), advice: advice.to_owned(), until_ms: None, node: None }
 }
 
 /// What blocks, the strongest first; never empty.
@@ -79,7 +79,14 @@ fn clock(node: &Node) -> Option<Finding> {
 /// What keeps every host from being asked.
 pub(in crate::admin) fn hold(node: &Node) -> Option<Finding> {
     if node.crawl.switches.draining.load(Ordering::Acquire) {
-        return Some(finding(IdleCode::Draining, "draining: the crawl is coming to its end", "wait for its end"));
+        let (said, advice) = match &*node.stop.borrow() {
+            Some(Stop::Moves) => {
+                ("draining: this member rests, for partitions go to others or come", "it goes on by itself")
+            }
+            Some(Stop::Erase) => ("draining: a host is erased", "it goes on by itself"),
+            _ => ("draining: the crawl is coming to its end", "wait for its end"),
+        };
+        return Some(finding(IdleCode::Draining, said, advice));
     }
     if node.fence.is_over() {
         let said = "the lease of this member is over: the engine has not answered for nearly a whole lease, so another may take its place";

@@ -80,6 +80,9 @@ pub struct Finding {
     /// Until when, milliseconds since 1970, where that is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub until_ms: Option<u64>,
+    /// The member that it is of, among several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub node: Option<String>,
 }
 
 /// Why nothing is being fetched.

@@ -35,6 +35,9 @@ pub struct CtlArgs {
     /// The crawl's configuration file
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
+    /// Ask this member of a crawl on several machines, and no other
+    #[arg(long, value_name = "NAME", global = true)]
+    pub node: Option<String>,
     /// Longest wait for an answer, such as 5s; 60s by itself, an hour for a checkpoint
     #[arg(long, value_name = "TIME", global = true, value_parser = parse_duration)]
     pub timeout: Option<Duration>,

@@ -10,12 +10,14 @@ use awc::http::{Method, StatusCode};
 use bytes::Bytes;
 use futures_util::Stream;
 
+use super::escaped_part;
 use crate::admin::{Problem, auth};
 use crate::base::units::format_duration;
 use crate::cli::args::{CtlArgs, SettingsArgs};
 use crate::cli::exit::CliError;
 use crate::cli::gather::layers;
 use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
+use crate::telemetry::log::escaped;
 
 /// Largest answer taken, bytes.
 const MAX_ANSWER: usize = 16 << 20;
@@ -54,6 +56,8 @@ impl Ask {
 pub(super) struct Door {
     pub address: SocketAddr,
     token: Option<String>,
+    /// The member that is asked.
+    node: Option<String>,
     pub timeout: Option<Duration>,
 }
 
@@ -61,6 +65,13 @@ impl Door {
     /// Longest wait for an answer, or for the next part of a stream that has an end.
     pub fn patience(&self) -> Duration {
         self.timeout.unwrap_or(PATIENCE)
+    }
+
+    /// A path, at the member that is asked.
+    fn path(&self, path: &str) -> String {
+        let Some(node) = self.node.as_deref().filter(|_| !path.contains("node=")) else { return path.to_owned() };
+        let sign = if path.contains('?') { '&' } else { '?' };
+        format!("{path}{sign}node={}", escaped_part(node))
     }
 
     pub fn too_slow(&self) -> CliError {
@@ -96,7 +107,7 @@ pub(super) fn door(args: &CtlArgs) -> Result<Door, CliError> {
         Some(file) => Some(auth::read_token(file).map_err(CliError::usage)?),
         None => [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().find_map(|name| std::env::var(name).ok()),
     };
-    Ok(Door { address, token, timeout: args.timeout })
+    Ok(Door { address, token, node: args.node.clone(), timeout: args.timeout })
 }
 
 /// An answer whose body is still to come.
@@ -123,13 +134,19 @@ async fn request(door: &Door, ask: Ask) -> Result<Answer, CliError> {
     let kind = if ask.body.starts_with('{') { "application/json" } else { "text/plain; charset=utf-8" };
     // The wait is bounded by whoever asks; the client's own bound would name no reason.
     let client = Client::builder().disable_redirects().disable_timeout().finish();
-    let mut request = client.request(ask.method, format!("http://{}{}", door.address, ask.path));
+    let mut request = client.request(ask.method, format!("http://{}{}", door.address, door.path(&ask.path)));
     if let Some(token) = &door.token {
         request = request.bearer_auth(token);
     }
     let sent = request.insert_header(("Content-Type", kind)).send_body(ask.body).await;
     let mut response = sent.map_err(|e| unreachable_endpoint(door.address, &e))?;
-    if response.status().is_success() { Ok(response) } else { Err(refusal(door, &mut response).await) }
+    if !response.status().is_success() {
+        return Err(refusal(door, &mut response).await);
+    }
+    if let Some(missing) = response.headers().get("x-missing").and_then(|names| names.to_str().ok()) {
+        eprintln!("note: {} did not answer and has no part in this; see `lycosa ctl nodes`", escaped(missing));
+    }
+    Ok(response)
 }
 
 async fn body(door: &Door, response: &mut Answer) -> Result<String, CliError> {

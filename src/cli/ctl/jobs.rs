@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::door::{Ask, Door, send};
-use super::read;
 use super::table::{Column, Form, cell, facts, listed};
-use crate::admin::jobs::{JobState, JobView};
+use super::{escaped_part, read};
+use crate::admin::jobs::{JobElsewhere, JobState, JobView};
 use crate::cli::exit::CliError;
 
 /// How often a job is looked at.
@@ -52,6 +52,7 @@ pub struct WaitArgs {
 }
 
 const JOBS: &[Column] = &[
+    Column("node", "/node", Form::Plain),
     Column("job", "/id", Form::Plain),
     Column("kind", "/kind", Form::Plain),
     Column("state", "/state", Form::Plain),
@@ -87,12 +88,43 @@ pub(super) fn told(args: &JobsArgs, answer: &str) -> Result<String, CliError> {
     })
 }
 
-/// Waits until a job has ended.
+/// Waits until a job has ended, and those that other members began with it; gives them as one.
 ///
 /// # Errors
-/// It failed, was cancelled, or the crawl does not answer any more.
+/// One failed, was cancelled, or the crawl does not answer any more.
 pub(super) async fn end_of(door: &Door, started: &str) -> Result<String, CliError> {
-    let mut answer = started.to_owned();
+    let JobView { node, others, .. } = read(started)?;
+    let mut whole: Value = read(&end_of_one(door, started.to_owned(), node.as_deref()).await?)?;
+    for JobElsewhere { node, id } in others {
+        let began = send(door, Ask::get(path(id, Some(&node)))).await?;
+        let end: Value = read(&end_of_one(door, began, Some(&node)).await?)?;
+        ["/looked", "/changed", "/result"].into_iter().for_each(|part| add(whole.pointer_mut(part), end.pointer(part)));
+    }
+    Ok(whole.to_string())
+}
+
+/// Adds counts to counts.
+fn add(to: Option<&mut Value>, more: Option<&Value>) {
+    match (to, more) {
+        (Some(Value::Object(to)), Some(Value::Object(more))) => {
+            more.iter().for_each(|(name, value)| add(to.get_mut(name), Some(value)));
+        }
+        (Some(to), Some(more)) => {
+            if let (Some(a), Some(b)) = (to.as_u64(), more.as_u64()) {
+                *to = json!(a.saturating_add(b));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn path(id: u64, node: Option<&str>) -> String {
+    let node = node.map(|node| format!("?node={}", escaped_part(node))).unwrap_or_default();
+    format!("/api/v1/jobs/{id}{node}")
+}
+
+async fn end_of_one(door: &Door, started: String, node: Option<&str>) -> Result<String, CliError> {
+    let mut answer = started;
     loop {
         let JobView { id, state, changed, error, .. } = read(&answer)?;
         match state {
@@ -107,7 +139,7 @@ pub(super) async fn end_of(door: &Door, started: &str) -> Result<String, CliErro
                 return Err(CliError::new(told));
             }
         }
-        answer = send(door, Ask::get(format!("/api/v1/jobs/{id}"))).await?;
+        answer = send(door, Ask::get(path(id, node))).await?;
     }
 }
 

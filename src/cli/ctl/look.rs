@@ -364,7 +364,9 @@ fn explanation(mut explanation: Value, all: bool) -> String {
 /// The answer, then each finding with what to do.
 fn idle(why: &WhyIdle) -> String {
     let told = why.findings.iter().map(|finding| {
-        format!("  {}: {}\n    {}\n", finding.code.as_str(), escaped(&finding.sentence), escaped(&finding.advice))
+        let of = finding.node.as_ref().map(|node| format!("{}, ", escaped(node))).unwrap_or_default();
+        let code = finding.code.as_str();
+        format!("  {of}{code}: {}\n    {}\n", escaped(&finding.sentence), escaped(&finding.advice))
     });
     format!("{}\n{}", escaped(&why.answer), told.collect::<String>())
 }

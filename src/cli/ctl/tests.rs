@@ -19,6 +19,7 @@ fn ctl(admin: impl ToString, command: CtlCommand) -> CtlArgs {
         admin: Some(admin.to_string()),
         token_file: None,
         config: None,
+        node: None,
         timeout: None,
         json: false,
         folder: None,

@@ -30,6 +30,7 @@ impl Stock for Shelf {
 struct Folder {
     held: Held,
     whole: Whole,
+    copied: bool,
     rests: bool,
 }
 
@@ -54,13 +55,15 @@ impl Node {
         let watcher = Arc::new(Watcher::start(&who.engine).unwrap());
         let stock = Box::new(Shelf(objects.clone()));
         let mover = Mover::start(member.clone(), watcher.clone(), stock).unwrap();
-        let folder = Arc::new(Mutex::new(Folder { held, whole: Whole::default(), rests: false }));
+        let folder = Arc::new(Mutex::new(Folder { held, whole: Whole::default(), copied: false, rests: false }));
         let (said, of) = (folder.clone(), Arc::downgrade(&member));
         member.say(
             MemberState::Running,
             Box::new(move || {
                 let map = of.upgrade().and_then(|member| member.map()).map_or(0, |map| map.version);
-                Some(Facts { map, whole: lock(&said).whole.clone(), ..Facts::default() })
+                let folder = lock(&said);
+                let checkpoint = folder.copied.then(|| "c".to_owned());
+                Some(Facts { map, checkpoint, whole: folder.whole.clone(), ..Facts::default() })
             }),
         );
         let node = Self { mover, watcher, member, folder, objects: objects.clone() };
@@ -80,6 +83,7 @@ impl Node {
                     .collect()
             };
             let (gone, came) = (named(&folder.held.gone), named(&folder.held.came));
+            folder.copied = true;
             folder.whole = Whole { covers: Default::default(), gone, came };
             drop(folder);
             member.beat_now();

@@ -90,8 +90,9 @@ pub(crate) fn undoing(node: &Node) -> Result<SettingsPatch, ControlError> {
 }
 
 /// The last change made over HTTP that stands.
-fn last_change(record: &mut LiveSettings) -> Result<&mut SettingsChange, ControlError> {
-    let last = record.history.iter_mut().rfind(|c| c.by == "admin" && c.undoes.is_none() && !c.undone);
+pub(super) fn last_change(record: &mut LiveSettings) -> Result<&mut SettingsChange, ControlError> {
+    let last =
+        record.history.iter_mut().rfind(|c| c.by.split('@').next() == Some("admin") && c.undoes.is_none() && !c.undone);
     last.ok_or_else(|| ControlError::Refused("there is no change left to take back".into()))
 }
 
@@ -189,7 +190,7 @@ fn unchanged(node: &Node) -> SettingsChange {
     SettingsChange { generation, ..entry(node, "admin", None, Vec::new()) }
 }
 
-fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -> SettingsChange {
+pub(super) fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -> SettingsChange {
     let generation = node.crawl.live.generation().saturating_add(1);
     SettingsChange { generation, at: node.clock.date(), by: by.to_owned(), undoes, undone: false, changed }
 }
@@ -205,7 +206,7 @@ fn wished(node: &Node, wish: &SettingsPatch) -> Result<(LiveSettings, Vec<Change
 }
 
 /// Lays changes over what was changed before; gives those that make a difference.
-fn lay_over(overlay: &mut BTreeMap<String, String>, changes: &BTreeMap<String, Json>) -> Vec<ChangedKey> {
+pub(super) fn lay_over(overlay: &mut BTreeMap<String, String>, changes: &BTreeMap<String, Json>) -> Vec<ChangedKey> {
     let mut changed = Vec::new();
     for (key, value) in changes {
         let after = (!value.is_null()).then(|| value.to_string());
@@ -270,7 +271,7 @@ impl Draft {
 }
 
 /// Checks, commits and puts in force.
-async fn carry_out(
+pub(super) async fn carry_out(
     node: &Arc<Node>,
     turn: Turn,
     base: Arc<Layers>,
@@ -279,6 +280,10 @@ async fn carry_out(
 ) -> Result<SettingsChange, ControlError> {
     let generation = entry.generation;
     let draft = Draft::make(node, base, &record.overlay, generation).await?;
+    #[cfg(feature = "cluster")]
+    if entry.by == "admin" {
+        super::members::publish(node, &mut record, &entry).await?;
+    }
     record.history.push(entry.clone());
     trim(&mut record)?;
     commit(node, turn, &record, draft).await?;

@@ -7,6 +7,8 @@
 //! A change is checked by the code that checks the file, committed by the Store, and put in force by that commit ([`change`]).
 
 mod change;
+#[cfg(feature = "cluster")]
+mod members;
 mod start;
 mod trial;
 pub mod views;
@@ -74,6 +76,8 @@ impl Live {
 pub use change::{SettingsPatch, change, readmitted, reload, undo};
 pub(crate) use change::{changed_views, draft, refused_by_storage, stored, undoing};
 pub(crate) use change::{rerank_is_due, reranked};
+#[cfg(feature = "cluster")]
+pub use members::{put_back, take_up};
 pub use start::resync;
 pub(crate) use start::{AtStart, at_start};
 pub(crate) use trial::{Trial, check_warnings, may_harm};

@@ -154,7 +154,7 @@ pub fn newest(target: &Target, endpoint: Option<&str>) -> Result<Option<String>>
 }
 
 /// The map of a crawl on several machines, beside the folders of its members: who begins one learns that there is one already.
-const MAP: &str = "map.json";
+pub(super) const MAP: &str = "map.json";
 
 /// The map that a store keeps.
 ///

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::fetch::MAP;
 use super::manifest::LARGEST;
 use super::{CheckpointError, Result, files};
 use crate::base::disk::{is_same_folder, own};
@@ -60,6 +61,31 @@ impl Target {
                 Self::S3 { bucket: bucket.clone(), prefix }
             }
         }
+    }
+
+    /// Whether a crawl on several machines has its store here. A folder without the map is another one, or a mount point with nothing there.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Place`]. Of a bucket it is not asked: that one does not come back empty.
+    pub fn is_store(&self) -> Result<()> {
+        match self {
+            Self::Folder(dir) if !dir.join(MAP).exists() => Err(CheckpointError::Place {
+                doing: "using",
+                url: self.to_string(),
+                problem: format!("there is no {MAP} in it: is the store there, and mounted?"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a folder, and tries whether it can be written to.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Io`].
+    pub fn is_writable(&self) -> Result<()> {
+        let Self::Folder(dir) = self else { return Ok(()) };
+        files::make_dir(dir)?;
+        tempfile::tempfile_in(dir).map(drop).map_err(CheckpointError::io("write to the store", dir))
     }
 
     /// Opens it. `endpoint` stands in place of `AWS_ENDPOINT`.

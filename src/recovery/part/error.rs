@@ -99,6 +99,13 @@ pub enum PartError {
     Injected(#[from] Injected),
 }
 
+impl PartError {
+    /// Whether a disk has no room, which may be made.
+    pub fn is_full(&self) -> bool {
+        DiskFault::of_text(&self.to_string()) == Some(DiskFault::Full)
+    }
+}
+
 /// What is done in this room. Where no other error is named it is [`PartError::Io`], or one that the arguments bring along.
 pub type Result<T> = std::result::Result<T, PartError>;
 

@@ -34,6 +34,8 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// A scan of so many records passes by the cache.
 const PASSING: usize = 1_000;
+/// Rows of a range that are removed one by one.
+const FEW: usize = 10_000;
 
 /// A store on disk.
 ///
@@ -347,15 +349,23 @@ impl Storage for RocksStorage {
         })
     }
 
-    /// Files that hold nothing else are removed, the rest of the range gets one tombstone; compaction makes both true on the disk.
+    /// A range of few rows is removed row by row, for a compaction is a flush. Of a longer one files that hold nothing else are removed, the
+    /// rest gets one tombstone, and compaction makes both true on the disk.
     fn clear(&self, family: Family, range: &KeyRange) -> Result<(), StorageError> {
         const DOING: &str = "removing a range";
         if range.until.is_empty() || range.from >= range.until {
             return Ok(()); // a range of partitions has an end
         }
-        if self.scan(family, &range.from, &range.until, 1)?.is_empty() {
-            return Ok(()); // most partitions have nothing in most families, and a compaction is a flush
+        let few = self.scan(family, &range.from, &range.until, FEW + 1)?;
+        if few.len() <= FEW {
+            if few.is_empty() {
+                return Ok(()); // most partitions have nothing in most families
+            }
+            let mut batch = Batch::new();
+            few.into_iter().for_each(|(key, _)| batch.delete_raw(family, key));
+            return self.write(&batch).map(drop);
         }
+        drop(few);
         self.change(DOING, |db| {
             let (column, from, until) = (column(db, family)?, &range.from, &range.until);
             db.delete_file_in_range_cf(column, from, until).map_err(engine(DOING))?;

@@ -96,6 +96,8 @@ fields! {
         readmit: Option<u32>,
         /// The generation whose waiting URLs are still to be ranked anew; none when that was done.
         rerank: Option<u32>,
+        /// The number of the last change that holds for all members of a crawl on several machines; 0 without one.
+        register: u64,
     }
 }
 
@@ -106,7 +108,7 @@ fields! {
         generation: u32,
         /// When.
         at: UnixMillis,
-        /// By whom: `admin` (over HTTP), `reload` (SIGHUP) or `start` (a flag took it back).
+        /// By whom: `admin` (over HTTP), `admin@NAME` (over HTTP, at that member), `reload` (SIGHUP) or `start` (a flag took it back).
         by: String,
         /// The generation that it took back.
         undoes: Option<u32>,

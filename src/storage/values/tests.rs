@@ -93,6 +93,7 @@ fn live_settings() -> LiveSettings {
         history: vec![SettingsChange { generation: 2, at: UnixMillis(5), by, undoes, undone: false, changed }],
         readmit: Some(2),
         rerank: Some(300),
+        register: 70_000,
     }
 }
 

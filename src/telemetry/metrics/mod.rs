@@ -44,7 +44,8 @@
 //! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault, lease |
-//! | `lycosa_lease_seconds` | gauge | |
+//! | `lycosa_lease_seconds`, `lycosa_members_missing` | gauge | |
+//! | `lycosa_links_total` | counter | `way`: out, in |
 //! | `lycosa_clock_ahead_seconds`, `lycosa_store_queue_bytes`, `lycosa_store_sync_age_seconds` | gauge | |
 //! | `lycosa_feed_entries`, `lycosa_feed_unread` | gauge | |
 //! | `lycosa_outbox_bytes` | gauge | `to`: other members of a crawl in parts, 256 at most |

@@ -23,6 +23,15 @@ metrics! {
             "How long requests may be sent without another word from the engine; 0 on one machine",
             Unit::Seconds
         );
+        members_missing: Gauge = gauge(
+            "lycosa_members_missing",
+            "Other members of the crawl that are away, or have not been heard of for a ninth of their lease"
+        );
+        links: Each<Counter> = counters(
+            "lycosa_links",
+            "Links handed over to other members, and taken from them",
+            ("way", &["out", "in"])
+        );
         memory_max: Gauge = gauge_in("lycosa_memory_max", "Memory the process may use: memory.max", Unit::Bytes);
         memory_parts: Each<Gauge> = bytes("lycosa_memory_part", "Memory of parts of the process", PARTS);
         entries: Each<Gauge> =
@@ -65,6 +74,18 @@ impl Metrics {
     /// For so long requests may be sent without another word from the engine.
     pub fn lease(&self, left: Duration) {
         put(&self.0.program.lease, left.as_secs());
+    }
+
+    /// So many other members are away, or not heard of.
+    pub fn members_missing(&self, members: usize) {
+        put(&self.0.program.members_missing, members as u64);
+    }
+
+    /// Links handed over to other members, and taken from them, since the process began.
+    pub fn links(&self, out: u64, came: u64) {
+        for (index, links) in [out, came].into_iter().enumerate() {
+            self.0.program.links.with(index, |m| follow(m, links));
+        }
     }
 
     /// The system's clock was set.

@@ -59,6 +59,7 @@ pub(super) struct Seen {
     pub(super) life: UnixMillis,
     pub(super) clock: ClockGap,
     pub(super) last: u64,
+    pub(super) first: u64,
 }
 
 #[derive(Deserialize)]
@@ -86,6 +87,8 @@ struct Info {
 #[derive(Deserialize)]
 struct StreamState {
     last_seq: u64,
+    #[serde(default)]
+    first_seq: u64,
     #[serde(default)]
     subjects: BTreeMap<String, u64>,
 }
@@ -347,7 +350,7 @@ pub(super) async fn look(link: &Link) -> Result<Seen, EngineError> {
     if there * 2 <= servers {
         return Err(link.away(format!("of its {servers} servers {there} is there: start the others")));
     }
-    Ok(Seen { life: info.created, clock, last: info.state.last_seq })
+    Ok(Seen { life: info.created, clock, last: info.state.last_seq, first: info.state.first_seq })
 }
 
 fn row(key: &str, message: StoredMessage) -> Option<Row> {

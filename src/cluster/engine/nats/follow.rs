@@ -35,6 +35,8 @@ pub(super) async fn follow(link: Arc<Link>, teller: Teller) {
         }
         // The latest revision at the last look, when we had not heard of it then.
         let mut behind = None;
+        // At the last look there was no such revision any more.
+        let mut was_gone = false;
         loop {
             tokio::select! {
                 message = told.next() => {
@@ -56,9 +58,12 @@ pub(super) async fn follow(link: Arc<Link>, teller: Teller) {
                         return;
                     }
                     let now = *looked.borrow_and_update();
-                    if now.anew != anew || behind.is_some_and(|behind| latest < behind) {
+                    // What went without a mark of its removal was purged by hand.
+                    let is_gone = known.values().any(|revision| *revision < now.first);
+                    if (is_gone && was_gone) || now.anew != anew || behind.is_some_and(|behind| latest < behind) {
                         break;
                     }
+                    was_gone = is_gone;
                     behind = (now.last > latest).then_some(now.last);
                 }
             }

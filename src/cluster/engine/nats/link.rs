@@ -67,6 +67,8 @@ pub(super) struct Looked {
     pub(super) anew: u64,
     /// The latest revision there.
     pub(super) last: u64,
+    /// The earliest.
+    pub(super) first: u64,
 }
 
 /// A connection that is made again whenever it breaks.
@@ -265,7 +267,7 @@ impl Link {
             Event::Connected => {
                 let info = self.client.server_info();
                 *lock(&self.unfit) = unfit(&info);
-                lock(&self.state).server = Some(of_server(&info));
+                lock(&self.state).server = Some(of_server(&info, &self.places));
                 *lock(&self.tried) = None;
                 self.up.send_replace(true);
                 self.missed();
@@ -334,13 +336,21 @@ impl Link {
         self.looked.send_modify(|looked| {
             looked.anew += u64::from(emptied);
             looked.last = seen.last;
+            looked.first = seen.first;
         });
     }
 }
 
-fn of_server(info: &ServerInfo) -> String {
+fn of_server(info: &ServerInfo, places: &str) -> String {
     let any = info.host.is_empty() || info.host == "0.0.0.0" || info.host == "::";
-    let place = if any { info.server_name.clone() } else { format!("{}:{}", info.host, info.port) };
+    let is_named = info.server_name != info.server_id;
+    let place = if any && is_named {
+        info.server_name.clone()
+    } else if any {
+        places.to_owned()
+    } else {
+        format!("{}:{}", info.host, info.port)
+    };
     format!("{place} (nats-server {})", info.version)
 }
 
