@@ -105,7 +105,7 @@ routes! {
     "/api/v1/hosts/{host}/unblock" => post Owner orders::unblock;
     "/api/v1/hosts/{host}/recrawl" => post Owner orders::recrawl;
     "/api/v1/hosts/{host}/delay" => put Owner orders::delay;
-    "/api/v1/erasures" => get List erasures::list;
+    "/api/v1/erasures" => get Sum erasures::list;
     "/api/v1/erasures/{id}" => get Own erasures::certificate;
     "/api/v1/nodes" => get Own nodes::nodes;
     "/api/v1/nodes/{name}/dead" => post Own nodes::dead;
